@@ -1,0 +1,1 @@
+"""The embedded corpus: aligned English-German sentence pairs from a small synchronous grammar."""

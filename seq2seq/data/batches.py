@@ -1,0 +1,98 @@
+"""Encoded pairs, and the tensors of a batch: the one place that adds BOS, EOS and padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seq2seq.data.batching.base import Lengths
+from seq2seq.data.text import ParallelText
+from seq2seq.special_tokens import BOS, EOS, PAD
+from seq2seq.tokenizers.base import TokenizerPair
+
+Ids = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some pairs as tensors.
+
+    Attributes:
+        source: ids (B, S), padded.
+        source_mask: bool (B, S), True at real tokens.
+        target_input: ids (B, T): BOS, then the sentence.
+        target_output: ids (B, T): the sentence, then EOS.
+        target_mask: bool (B, T), True at real tokens, EOS among them.
+        indices: which pairs these are.
+    """
+
+    source: Tensor
+    source_mask: Tensor
+    target_input: Tensor
+    target_output: Tensor
+    target_mask: Tensor
+    indices: tuple[int, ...]
+
+    @property
+    def num_tokens(self) -> int:
+        """Real target tokens, EOS counted."""
+        return int(self.target_mask.sum())
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on a device."""
+        return Batch(
+            source=self.source.to(device),
+            source_mask=self.source_mask.to(device),
+            target_input=self.target_input.to(device),
+            target_output=self.target_output.to(device),
+            target_mask=self.target_mask.to(device),
+            indices=self.indices,
+        )
+
+
+@dataclass(frozen=True)
+class EncodedPairs:
+    """Pairs as ids without BOS and EOS."""
+
+    source: list[list[int]]
+    target: list[list[int]]
+
+    @classmethod
+    def encode(cls, pairs: ParallelText, tokenizers: TokenizerPair) -> EncodedPairs:
+        """Tokenizes both sides."""
+        return cls(
+            [tokenizers.source.encode(sentence) for sentence in pairs.source],
+            [tokenizers.target.encode(sentence) for sentence in pairs.target],
+        )
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def lengths(self) -> Lengths:
+        """Of each pair: source tokens, and target tokens with EOS."""
+        return [
+            (len(source), len(target) + 1)
+            for source, target in zip(self.source, self.target, strict=True)
+        ]
+
+    def batch(self, indices: Sequence[int]) -> Batch:
+        """The tensors of some pairs."""
+        source, source_mask = pad([self.source[index] for index in indices])
+        targets = [self.target[index] for index in indices]
+        target_input, target_mask = pad([[BOS, *target] for target in targets])
+        target_output, _ = pad([[*target, EOS] for target in targets])
+        return Batch(source, source_mask, target_input, target_output, target_mask, tuple(indices))
+
+
+def pad(sequences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
+    """Sequences of ids as one tensor (B, longest) and its mask; at least one position wide."""
+    longest = max(1, *(len(sequence) for sequence in sequences))
+    ids = torch.full((len(sequences), longest), PAD, dtype=torch.long)
+    for row, sequence in enumerate(sequences):
+        ids[row, : len(sequence)] = torch.tensor(sequence, dtype=torch.long)
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    return ids, torch.arange(longest) < lengths[:, None]

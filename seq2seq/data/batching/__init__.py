@@ -1,0 +1,1 @@
+"""Which sentences share a batch: pure plans over lengths."""

@@ -1,0 +1,28 @@
+"""What every batching offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from seq2seq.config import Config
+
+Lengths = Sequence[tuple[int, int]]
+"""Of each pair: source tokens, and target tokens with EOS."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchingConfig(Config, ABC):
+    """How an epoch is cut into batches."""
+
+    @abstractmethod
+    def plan(self, lengths: Lengths, generator: torch.Generator) -> list[list[int]]:
+        """Batches of indices into `lengths`: each once, in an order drawn from `generator`."""
+
+
+def epoch_generator(seed: int, epoch: int) -> torch.Generator:
+    """The generator of one epoch's order: a function of (seed, epoch), so it needs no saving."""
+    return torch.Generator().manual_seed((seed << 32) + epoch)

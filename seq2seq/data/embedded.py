@@ -1,0 +1,45 @@
+"""The embedded corpus: pairs that a grammar makes, so that the first run needs no download."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seq2seq.config import Count, NonNegativeInt
+from seq2seq.data.base import DataConfig, Split
+from seq2seq.data.phrasebook.grammar import PhrasePair, generate
+from seq2seq.data.text import ParallelText
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhrasebookConfig(DataConfig):
+    """English-German sentences from a synchronous grammar, each with its gold word alignment.
+
+    Attributes:
+        train_pairs: how many pairs to learn from.
+        validation_pairs: how many choose the best checkpoint.
+        test_pairs: how many judge the result. No pair is in two splits.
+        grammar_seed: of the sentences' random choice; part of the corpus, not of the run.
+    """
+
+    train_pairs: Count = 20000
+    validation_pairs: Count = 500
+    test_pairs: Count = 1000
+    grammar_seed: NonNegativeInt = 2015
+
+    def read(self, split: Split) -> ParallelText:
+        pairs = self.phrases(split)
+        return ParallelText(
+            [pair.source_text for pair in pairs],
+            [pair.target_text for pair in pairs],
+            f"phrasebook, {split}",
+        )
+
+    def phrases(self, split: Split) -> list[PhrasePair]:
+        """The pairs of one split with their alignments."""
+        # One draw of distinct pairs, cut in three: test and validation first, so that they stay
+        # the same when the training split grows.
+        kept_out = self.test_pairs + self.validation_pairs
+        pairs = generate(kept_out + self.train_pairs, self.grammar_seed)
+        if split == "test":
+            return pairs[: self.test_pairs]
+        return pairs[self.test_pairs : kept_out] if split == "validation" else pairs[kept_out:]

@@ -1,0 +1,1 @@
+"""Translating, scoring and showing what a model does."""

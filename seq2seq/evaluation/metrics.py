@@ -1,0 +1,68 @@
+"""BLEU, chrF and TER with their signatures: the only module that imports sacrebleu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+RESAMPLES = 1000
+"""Of the bootstrap behind confidence intervals."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One corpus-level figure.
+
+    Attributes:
+        name: `BLEU`, `chrF2` or `TER`.
+        value: 0 to 100 for BLEU and chrF; TER may pass 100.
+        signature: sacrebleu's, with all that the figure depends on.
+        interval: half width of the 95 % bootstrap interval, or None where it was not asked for.
+    """
+
+    name: str
+    value: float
+    signature: str
+    interval: float | None = None
+
+    def __str__(self) -> str:
+        width = "" if self.interval is None else f" ± {self.interval:.2f}"
+        return f"{self.name} {self.value:.2f}{width}  ({self.signature})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
+    """Corpus BLEU (Papineni et al. 2002) by sacrebleu's defaults: 13a, cased unless told so."""
+    return _score(
+        BLEU(lowercase=lowercase, force=True), hypotheses, references, with_interval=False
+    )
+
+
+def all_scores(
+    hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False
+) -> list[Score]:
+    """BLEU and chrF with bootstrap intervals, and TER."""
+    return [
+        _score(BLEU(lowercase=lowercase, force=True), hypotheses, references, with_interval=True),
+        _score(CHRF(lowercase=lowercase), hypotheses, references, with_interval=True),
+        _score(TER(case_sensitive=not lowercase), hypotheses, references, with_interval=False),
+    ]
+
+
+def _score(
+    metric: Metric, hypotheses: Sequence[str], references: Sequence[str], *, with_interval: bool
+) -> Score:
+    resamples = RESAMPLES if with_interval else 1
+    found: Any = metric.corpus_score(hypotheses, [references], n_bootstrap=resamples)
+    name = found.name if hasattr(found, "name") else type(metric).__name__
+    signature = metric.get_signature().format(short=False)
+    return Score(name, found.score, signature, found._ci if with_interval else None)

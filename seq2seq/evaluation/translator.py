@@ -1,0 +1,131 @@
+"""From sentences to translations: one object that owns all that this takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seq2seq.data.batches import pad
+from seq2seq.models.seq2seq import Seq2Seq
+from seq2seq.search.base import Hypothesis, SearchConfig
+from seq2seq.special_tokens import BOS, EOS, SPECIAL_TOKENS
+from seq2seq.tokenizers.base import TokenizerPair
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A translation and where the decoder looked for each of its tokens.
+
+    Attributes:
+        text: the translation.
+        source_tokens: S labels.
+        target_tokens: T labels, the end mark last.
+        weights: (T, S), each row a distribution over the source.
+    """
+
+    text: str
+    source_tokens: list[str]
+    target_tokens: list[str]
+    weights: Tensor
+
+
+class Translator:
+    """A model with its tokenizers and a search.
+
+    N sentences give N translations in their order, and a blank sentence gives a blank one without
+    asking the model.
+    """
+
+    def __init__(
+        self, model: Seq2Seq, tokenizers: TokenizerPair, search: SearchConfig, device: torch.device
+    ) -> None:
+        self.model = model
+        self.tokenizers = tokenizers
+        self.search = search
+        self.device = device
+
+    def translate(
+        self, sentences: Sequence[str], on_progress: Callable[[int], object] | None = None
+    ) -> list[str]:
+        """The translations; `on_progress` hears how many sentences each finished batch had."""
+        found = self.hypotheses(
+            [self.tokenizers.source.encode(one) if one.strip() else [] for one in sentences],
+            on_progress,
+        )
+        return ["" if one is None else self.text(one) for one in found]
+
+    def hypotheses(
+        self,
+        sources: Sequence[Sequence[int]],
+        on_progress: Callable[[int], object] | None = None,
+    ) -> list[Hypothesis | None]:
+        """The best hypothesis of each encoded source; None for an empty one."""
+        found: list[Hypothesis | None] = [None] * len(sources)
+        # Sentences of one length share a batch; the longest go first, so that what does not fit
+        # into memory shows at once.
+        order = sorted(
+            (index for index in range(len(sources)) if sources[index]),
+            key=lambda index: -len(sources[index]),
+        )
+        if on_progress and len(order) < len(sources):
+            on_progress(len(sources) - len(order))
+        with self._evaluating():
+            for start in range(0, len(order), self.search.batch_size):
+                chosen = order[start : start + self.search.batch_size]
+                ids, mask = pad([sources[index] for index in chosen])
+                best = self.search(self.model, ids.to(self.device), mask.to(self.device))
+                for index, hypothesis in zip(chosen, best, strict=True):
+                    found[index] = hypothesis
+                if on_progress:
+                    on_progress(len(chosen))
+        return found
+
+    def text(self, hypothesis: Hypothesis) -> str:
+        """The sentence of a hypothesis, on one line."""
+        return " ".join(self.tokenizers.target.decode(hypothesis.tokens).split("\n"))
+
+    def explain(self, sentence: str) -> Explanation | None:
+        """A translation with its attention; None for a blank sentence.
+
+        The weights come from one teacher-forced pass over the chosen hypothesis, so that they are
+        right under any search.
+        """
+        source = self.tokenizers.source.encode(sentence)
+        (best,) = self.hypotheses([source])
+        if best is None:
+            return None
+        weights = self.attention(source, best.tokens)
+        labels = [*self.tokenizers.target.tokens(best.tokens), SPECIAL_TOKENS[EOS]]
+        return Explanation(self.text(best), self.tokenizers.source.tokens(source), labels, weights)
+
+    @torch.inference_mode()
+    def attention(self, source: Sequence[int], target: Sequence[int]) -> Tensor:
+        """The weights (T + 1, S) with which a pair of encoded sentences is decoded, EOS last."""
+        ids, mask = pad([source])
+        previous, _ = pad([[BOS, *target]])
+        with self._evaluating():
+            decoded = self.model(
+                ids.to(self.device), mask.to(self.device), previous.to(self.device)
+            )
+        weights: Tensor = decoded.weights[0].cpu()
+        return weights
+
+    def _evaluating(self) -> _Evaluating:
+        return _Evaluating(self.model)
+
+
+class _Evaluating:
+    """Dropout off inside, and as it was afterwards."""
+
+    def __init__(self, model: Seq2Seq) -> None:
+        self.model = model
+
+    def __enter__(self) -> None:
+        self.was_training = self.model.training
+        self.model.eval()
+
+    def __exit__(self, *_: object) -> None:
+        self.model.train(self.was_training)

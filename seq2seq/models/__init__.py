@@ -1,0 +1,1 @@
+"""Encoders, decoders, and the sequence-to-sequence model that joins them."""

@@ -1,0 +1,1 @@
+"""Encoders: embedded source tokens to a memory."""

@@ -1,0 +1,70 @@
+"""The recurrent encoder (Cho et al. 2014; both ways: Bahdanau et al. 2015, section 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from seq2seq.config import Count, Dropout
+from seq2seq.models.encoders.base import Encoder, EncoderConfig
+from seq2seq.models.interfaces import Memory
+from seq2seq.nn.positions.base import PositionsConfig
+
+
+class GRUEncoder(Encoder):
+    """Layers of GRUs; the states of both directions stand side by side."""
+
+    def __init__(self, input_dim: int, config: GRUEncoderConfig) -> None:
+        super().__init__()
+        self.num_directions = 2 if config.bidirectional else 1
+        self.memory_dim = config.hidden_dim * self.num_directions
+        self.gru = nn.GRU(
+            input_dim,
+            config.hidden_dim,
+            config.num_layers,
+            batch_first=True,
+            dropout=config.dropout if config.num_layers > 1 else 0.0,
+            bidirectional=config.bidirectional,
+        )
+        self.dropout = nn.Dropout(config.dropout)
+        self.norm = nn.LayerNorm(self.memory_dim) if config.layer_norm else nn.Identity()
+        for name, parameter in self.gru.named_parameters():
+            if "weight_hh" in name:
+                for gate in parameter.chunk(3):
+                    nn.init.orthogonal_(gate)
+            elif "weight_ih" in name:
+                nn.init.xavier_uniform_(parameter)
+
+    def forward(self, embedded: Tensor, mask: Tensor) -> Memory:
+        # Packed, so that padding is never read: backwards it starts at the last real token.
+        lengths = mask.sum(dim=1).clamp(min=1).cpu()
+        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+        states, last = self.gru(packed)
+        padded, _ = pad_packed_sequence(states, batch_first=True, total_length=mask.shape[1])
+        summary = torch.cat(tuple(last[-self.num_directions :]), dim=-1)  # (B, D)
+        return Memory(self.dropout(self.norm(padded)), mask, self.dropout(summary))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GRUEncoderConfig(EncoderConfig):
+    """The recurrent encoder.
+
+    Attributes:
+        hidden_dim: width of each direction.
+        num_layers: L.
+        bidirectional: reads backwards too, so that each state knows both sides of its token.
+        layer_norm: normalises the states (Ba et al. 2016); the summary stays as it is.
+        dropout: on the states, on the summary and between layers.
+    """
+
+    hidden_dim: Count = 256
+    num_layers: Count = 1
+    bidirectional: bool = True
+    layer_norm: bool = False
+    dropout: Dropout = 0.3
+
+    def build(self, input_dim: int, positions: PositionsConfig) -> GRUEncoder:
+        return GRUEncoder(input_dim, self)

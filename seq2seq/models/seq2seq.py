@@ -1,0 +1,124 @@
+"""The whole model: embeddings, encoder, decoder and the projection to the vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from seq2seq.config import Config, Count, Dropout
+from seq2seq.errors import SettingsError
+from seq2seq.models.decoders.base import Decoder, DecoderConfig
+from seq2seq.models.encoders.base import Encoder, EncoderConfig
+from seq2seq.models.interfaces import Decoded, Memory, State
+from seq2seq.nn.attention.base import AttentionConfig
+from seq2seq.nn.positions.base import PositionsConfig
+
+
+class Seq2Seq(nn.Module):
+    """Owns everything that knows a vocabulary, so that tying is decided in one place."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        decoder: Decoder,
+        embedding_dim: int,
+        source_size: int,
+        target_size: int,
+        tie: str,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+        self.source_embedding = nn.Embedding(source_size, embedding_dim)
+        self.target_embedding = (
+            self.source_embedding if tie == "all" else nn.Embedding(target_size, embedding_dim)
+        )
+        self.output = nn.Linear(decoder.hidden_dim, target_size)
+        nn.init.zeros_(self.output.bias)
+        for matrix in (self.source_embedding, self.target_embedding, self.output):
+            nn.init.normal_(matrix.weight, std=matrix.weight.shape[1] ** -0.5)
+        if tie != "none":
+            self.output.weight = self.target_embedding.weight
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Decoded:
+        """A teacher-forced pass: ids (B, S) with mask, and target ids (B, T) that open with BOS."""
+        embedded = self.dropout(self.target_embedding(target))
+        decoded: Decoded = self.decoder(embedded, self.encode(source, source_mask))
+        return decoded
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
+        """Source ids (B, S) and their mask (B, S) to a memory."""
+        memory: Memory = self.encoder(self.dropout(self.source_embedding(source)), source_mask)
+        return memory
+
+    def start(self, memory: Memory) -> State:
+        """The decoder's state before the first target token."""
+        return self.decoder.start(memory)
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Ids (B,) of the previous tokens to logits (B, V) of the next, and the next state."""
+        embedded = self.dropout(self.target_embedding(tokens))
+        hidden, state = self.decoder.step(embedded, state)
+        return self.project(hidden), state
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """Hidden vectors (..., R) to logits (..., V)."""
+        return functional.linear(hidden, self.output.weight, self.output.bias)
+
+    @property
+    def num_parameters(self) -> int:
+        """Trained numbers; tied ones count once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seq2SeqConfig(Config):
+    """The model's parts and the widths that they share.
+
+    Attributes:
+        embedding_dim: width of the embeddings on both sides.
+        tie: which matrices are one: none, the target embedding and the output projection (Press and
+            Wolf 2017), or these and the source embedding, which needs a joint vocabulary.
+        dropout: on the embeddings.
+        encoder: reads the source.
+        decoder: writes the target.
+        attention: how the decoder looks at the encoder's states.
+        positions: what an encoder without recurrence is told about order.
+    """
+
+    embedding_dim: Count = 256
+    tie: Literal["none", "target_output", "all"] = "none"
+    dropout: Dropout = 0.3
+    encoder: EncoderConfig
+    decoder: DecoderConfig
+    attention: AttentionConfig
+    positions: PositionsConfig
+
+    def check(self) -> None:
+        if self.positions.encodes and not self.encoder.uses_positions:
+            raise SettingsError(
+                "positions", "have no effect on a recurrent encoder. Use model/positions=none."
+            )
+
+    def build(self, source_size: int, target_size: int, *, is_joint: bool) -> Seq2Seq:
+        """The model for two vocabularies. Raises SettingsError where its parts do not fit."""
+        if self.tie == "all" and not is_joint:
+            raise SettingsError(
+                "model.tie", "is all, which needs one vocabulary: set tokenizer.joint=true."
+            )
+        encoder = self.encoder.build(self.embedding_dim, self.positions)
+        decoder = self.decoder.build(self.embedding_dim, encoder.memory_dim, self.attention)
+        if self.tie != "none" and decoder.hidden_dim != self.embedding_dim:
+            raise SettingsError(
+                "model.tie",
+                f"is {self.tie}, which needs a decoder's read-out as wide as the embeddings "
+                f"({self.embedding_dim}), but it is {decoder.hidden_dim}.",
+            )
+        return Seq2Seq(
+            encoder, decoder, self.embedding_dim, source_size, target_size, self.tie, self.dropout
+        )

@@ -1,0 +1,1 @@
+"""Layers: attention, positions, feed-forward. They see vectors and never a vocabulary."""

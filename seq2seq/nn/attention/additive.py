@@ -1,0 +1,46 @@
+"""Additive attention (Bahdanau et al. 2015, appendix A.1.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from seq2seq.config import Count
+from seq2seq.nn.attention.base import Attention, AttentionConfig, Projected, masked_softmax
+
+
+class AdditiveAttention(Attention):
+    """score(q, k) = v . tanh(W q + U k + b): a small network compares query and key."""
+
+    def __init__(self, query_dim: int, memory_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.context_dim = memory_dim
+        self.query = nn.Linear(query_dim, hidden_dim, bias=False)
+        self.key = nn.Linear(memory_dim, hidden_dim)
+        self.score = nn.Linear(hidden_dim, 1, bias=False)
+
+    def project(self, memory: Tensor) -> Projected:
+        return Projected(self.key(memory), memory)
+
+    def forward(self, query: Tensor, projected: Projected, mask: Tensor) -> tuple[Tensor, Tensor]:
+        # (B, T, 1, A) + (B, 1, S, A)
+        compared = torch.tanh(self.query(query).unsqueeze(-2) + projected.keys.unsqueeze(-3))
+        scores = self.score(compared).squeeze(-1)  # (B, T, S)
+        weights = masked_softmax(scores, mask)
+        return torch.bmm(weights, projected.values), weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditiveAttentionConfig(AttentionConfig):
+    """Additive attention.
+
+    Attributes:
+        hidden_dim: width of the comparing network; null takes the query's.
+    """
+
+    hidden_dim: Count | None = None
+
+    def build(self, query_dim: int, memory_dim: int) -> AdditiveAttention:
+        return AdditiveAttention(query_dim, memory_dim, self.hidden_dim or query_dim)

@@ -1,0 +1,58 @@
+"""Sines and cosines of falling frequency (Vaswani et al. 2017, section 3.5)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seq2seq.config import Positive
+from seq2seq.errors import SettingsError
+from seq2seq.nn.positions.base import Positions, PositionsConfig
+
+
+def sinusoids(
+    length: int, dim: int, start: int = 0, base: float = 10000.0, dtype: torch.dtype = torch.float32
+) -> Tensor:
+    """The matrix (`length`, `dim`) of encodings for positions `start`, `start` + 1, ...
+
+    Row t holds sin(t w_i) in column 2i and cos(t w_i) in column 2i + 1, w_i = base^(-2i / dim).
+    """
+    position = torch.arange(start, start + length, dtype=torch.float64)
+    frequency = torch.exp(torch.arange(0, dim, 2, dtype=torch.float64) * (-math.log(base) / dim))
+    angle = position[:, None] * frequency  # (length, dim / 2)
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).to(dtype)
+
+
+class SinusoidalPositions(Positions):
+    """Adds a fixed sinusoid to each embedding; any length works."""
+
+    def __init__(self, base: float) -> None:
+        super().__init__()
+        self.base = base
+
+    def add(self, embedded: Tensor, start: int = 0) -> Tensor:
+        length, dim = embedded.shape[-2:]
+        table = sinusoids(length, dim, start, self.base, embedded.dtype)
+        return embedded + table.to(embedded.device)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinusoidalPositionsConfig(PositionsConfig):
+    """Fixed sinusoids.
+
+    Attributes:
+        base: the longest wavelength is 2 pi times this many positions.
+    """
+
+    base: Positive = 10000.0
+
+    def build(self, dim: int) -> SinusoidalPositions:
+        if dim % 2:
+            raise SettingsError(
+                "model.embedding_dim",
+                f"must be even for sinusoidal positions, but is {dim}. Choose an even width.",
+            )
+        return SinusoidalPositions(self.base)

@@ -1,0 +1,1 @@
+"""Training objectives: what is summed over the tokens of a batch."""

@@ -1,0 +1,54 @@
+"""Optimizers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from seq2seq.config import Config, Fraction, NonNegative, Positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerConfig(Config, ABC):
+    """How weights follow their gradients.
+
+    Attributes:
+        learning_rate: at its peak; the schedule multiplies it by a factor from 0 to 1.
+    """
+
+    learning_rate: Positive = 0.001
+
+    @abstractmethod
+    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        """The optimizer of some parameters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdamWConfig(OptimizerConfig):
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019).
+
+    Attributes:
+        beta1: decay of the mean of gradients.
+        beta2: decay of the mean of their squares.
+        epsilon: added to the denominator.
+        weight_decay: on matrices; biases, norms and other vectors are spared.
+    """
+
+    beta1: Fraction = 0.9
+    beta2: Fraction = 0.999
+    epsilon: Positive = 1e-8
+    weight_decay: NonNegative = 0.0
+
+    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.AdamW:
+        chosen = list(parameters)
+        groups = [
+            {"params": [one for one in chosen if one.dim() > 1], "weight_decay": self.weight_decay},
+            {"params": [one for one in chosen if one.dim() <= 1], "weight_decay": 0.0},
+        ]
+        return torch.optim.AdamW(
+            groups, lr=self.learning_rate, betas=(self.beta1, self.beta2), eps=self.epsilon
+        )

@@ -1,0 +1,1 @@
+"""Decoding strategies: they see encode, start and step, and never a model."""

@@ -1,0 +1,102 @@
+"""What every tokenizer offers, and the pair of them that a translation model needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from seq2seq.config import Config
+
+Side = Literal["source", "target", "joint"]
+
+
+class Tokenizer(ABC):
+    """A trained vocabulary: sentences to ids and back.
+
+    Ids never contain BOS or EOS: the collate step alone adds them. Ids 0 to 3 are special tokens.
+    """
+
+    @property
+    @abstractmethod
+    def vocabulary_size(self) -> int:
+        """V, the special tokens included."""
+
+    @abstractmethod
+    def encode(self, sentence: str) -> list[int]:
+        """The ids of one sentence; a blank one gives none."""
+
+    @abstractmethod
+    def decode(self, ids: Sequence[int]) -> str:
+        """The sentence of such ids; special tokens other than UNK are passed over."""
+
+    @abstractmethod
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """A readable label for each id."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Writes what `TokenizerConfig.load` needs into an existing folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerConfig(Config, ABC):
+    """How to make a tokenizer.
+
+    Attributes:
+        joint: one vocabulary, trained on both sides, instead of one for each side.
+    """
+
+    joint: bool = False
+
+    @abstractmethod
+    def train(self, sentences: Iterable[str], side: Side) -> Tokenizer:
+        """A tokenizer trained on sentences of one side, or of both."""
+
+    @abstractmethod
+    def load(self, folder: Path, side: Side) -> Tokenizer:
+        """The tokenizer that was saved into `folder`. Raises CheckpointError where that fails."""
+
+
+@dataclass(frozen=True)
+class TokenizerPair:
+    """The tokenizers of both sides; one object twice where the vocabulary is joint."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @classmethod
+    def train(
+        cls, config: TokenizerConfig, source: Sequence[str], target: Sequence[str]
+    ) -> TokenizerPair:
+        """Trains on the sentences of the training split."""
+        if config.joint:
+            joint = config.train([*source, *target], "joint")
+            return cls(joint, joint)
+        return cls(config.train(source, "source"), config.train(target, "target"))
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self.source is self.target
+
+    def save(self, folder: Path) -> None:
+        """Writes `folder/joint`, or `folder/source` and `folder/target`."""
+        sides = {"joint": self.source} if self.is_joint else {
+            "source": self.source, "target": self.target
+        }  # fmt: skip
+        for side, tokenizer in sides.items():
+            (folder / side).mkdir(parents=True)
+            tokenizer.save(folder / side)
+
+    @classmethod
+    def load(cls, config: TokenizerConfig, folder: Path) -> TokenizerPair:
+        """Reads what `save` wrote. Raises CheckpointError where that fails."""
+        if config.joint:
+            joint = config.load(folder / "joint", "joint")
+            return cls(joint, joint)
+        return cls(
+            config.load(folder / "source", "source"), config.load(folder / "target", "target")
+        )

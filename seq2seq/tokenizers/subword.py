@@ -1,0 +1,106 @@
+"""Subword tokenizers: byte-pair encoding and unigram models, by sentencepiece."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import sentencepiece as spm
+
+from seq2seq.config import Above, AtLeast, Between
+from seq2seq.errors import CheckpointError, SettingsError
+from seq2seq.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
+from seq2seq.tokenizers.base import Side, Tokenizer, TokenizerConfig
+
+MODEL_FILE = "sentencepiece.model"
+
+
+class SubwordTokenizer(Tokenizer):
+    """A sentencepiece model behind the interface of all tokenizers."""
+
+    def __init__(self, model: bytes) -> None:
+        self._model = model
+        self._processor = spm.SentencePieceProcessor(model_proto=model)
+
+    @property
+    def vocabulary_size(self) -> int:
+        return int(self._processor.get_piece_size())
+
+    def encode(self, sentence: str) -> list[int]:
+        return list(self._processor.encode(sentence))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return str(self._processor.decode([one for one in ids if one not in (PAD, BOS, EOS)]))
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        return [str(self._processor.id_to_piece(one)) for one in ids]
+
+    def save(self, folder: Path) -> None:
+        (folder / MODEL_FILE).write_bytes(self._model)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubwordConfig(TokenizerConfig):
+    """Byte-pair encoding (Sennrich et al. 2016) or a unigram model (Kudo 2018).
+
+    Attributes:
+        vocabulary_size: V, special tokens included; a bound that small corpora need not reach.
+        algorithm: `bpe` or `unigram`.
+        character_coverage: share of the text's characters that get a piece of their own; 1 for
+            alphabets, 0.9995 for Chinese or Japanese.
+        normalization: sentencepiece's rule; `identity` keeps every character as it is.
+        lowercase: fold the case of what is learned and translated.
+    """
+
+    joint: bool = True
+    vocabulary_size: Annotated[int, AtLeast(8)] = 8000
+    algorithm: Literal["bpe", "unigram"] = "bpe"
+    character_coverage: Annotated[float, Above(0), Between(0, 1)] = 1.0
+    normalization: Literal["nmt_nfkc", "nfkc", "identity"] = "nmt_nfkc"
+    lowercase: bool = False
+
+    def check(self) -> None:
+        if self.lowercase and self.normalization == "identity":
+            raise SettingsError("lowercase", "cannot be true with normalization identity.")
+
+    def train(self, sentences: Iterable[str], side: Side) -> SubwordTokenizer:
+        model = io.BytesIO()
+        rule = self.normalization + ("_cf" if self.lowercase else "")
+        try:
+            spm.SentencePieceTrainer.train(
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                model_type=self.algorithm,
+                vocab_size=self.vocabulary_size,
+                hard_vocab_limit=False,
+                character_coverage=self.character_coverage,
+                normalization_rule_name=rule,
+                pad_id=PAD,
+                bos_id=BOS,
+                eos_id=EOS,
+                unk_id=UNK,
+                pad_piece=SPECIAL_TOKENS[PAD],
+                bos_piece=SPECIAL_TOKENS[BOS],
+                eos_piece=SPECIAL_TOKENS[EOS],
+                unk_piece=SPECIAL_TOKENS[UNK],
+                unk_surface=" " + SPECIAL_TOKENS[UNK] + " ",
+                num_threads=1,  # several threads may order equal counts differently
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            cause = str(error).splitlines()[-1].strip() if str(error) else "unknown cause"
+            raise SettingsError(
+                "tokenizer.vocabulary_size",
+                f"of {self.vocabulary_size} cannot be trained on this text ({side}): {cause}",
+            ) from None
+        return SubwordTokenizer(model.getvalue())
+
+    def load(self, folder: Path, side: Side) -> SubwordTokenizer:
+        path = folder / MODEL_FILE
+        try:
+            return SubwordTokenizer(path.read_bytes())
+        except (OSError, RuntimeError):
+            raise CheckpointError(f"{path} is missing or is not a sentencepiece model.") from None

@@ -1,0 +1,210 @@
+"""Checkpoints: a folder with all that a model needs, which appears whole or not at all.
+
+No pickle: weights and tensors in safetensors, the rest in JSON, YAML and the tokenizers' own files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from safetensors import SafetensorError
+from safetensors.torch import load_file, load_model, save_file, save_model
+from torch import Tensor
+
+from seq2seq.errors import CheckpointError, RunError
+from seq2seq.models.seq2seq import Seq2Seq
+from seq2seq.runtime import random_state, restore_random_state
+from seq2seq.tokenizers.base import TokenizerPair
+from seq2seq.training.state import RunState
+
+FORMAT = 1
+"""Of what is written here; a reader refuses what is newer."""
+
+ABOUT_FILE = "checkpoint.json"
+SETTINGS_FILE = "settings.yaml"
+WEIGHTS_FILE = "weights.safetensors"
+TRAINING_FILE = "training.safetensors"
+TOKENIZER_FOLDER = "tokenizer"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder that has been found to be a checkpoint."""
+
+    folder: Path
+    settings: dict[str, Any]
+    state: RunState
+
+    @classmethod
+    def open(cls, folder: Path) -> Checkpoint:
+        """Reads all but tensors. Raises CheckpointError where this is no checkpoint."""
+        folder = _recovered(folder)
+        about = _read(folder, ABOUT_FILE, json.loads)
+        settings = _read(folder, SETTINGS_FILE, yaml.safe_load)
+        if not isinstance(about, dict) or not isinstance(settings, dict):
+            raise CheckpointError(f"{folder} is not a checkpoint of this program.")
+        if about.get("format") != FORMAT:
+            raise CheckpointError(
+                f"{folder} has format {about.get('format')}, but this version reads {FORMAT}."
+            )
+        try:
+            state = RunState(**about["state"])
+        except (KeyError, TypeError):
+            raise CheckpointError(f"{folder / ABOUT_FILE} is damaged.") from None
+        return cls(folder, settings, state)
+
+    @property
+    def tokenizer_folder(self) -> Path:
+        """Where the tokenizers' files are."""
+        return self.folder / TOKENIZER_FOLDER
+
+    def load_weights(self, model: Seq2Seq) -> None:
+        """Fills a model of these settings. Raises CheckpointError where the weights do not fit."""
+        path = self.folder / WEIGHTS_FILE
+        try:
+            load_model(model, str(path))
+        except (OSError, SafetensorError, RuntimeError) as error:
+            raise CheckpointError(f"{path} cannot be used: {_first_line(error)}") from None
+
+    def load_training(self, optimizer: torch.optim.Optimizer) -> None:
+        """Restores the optimizer and the random generators. Raises CheckpointError."""
+        path = self.folder / TRAINING_FILE
+        try:
+            tensors = load_file(str(path))
+            restore_random_state(_under("random.", tensors))
+            optimizer.load_state_dict(
+                {
+                    "state": _nested(_under("optimizer.", tensors)),
+                    "param_groups": optimizer.state_dict()["param_groups"],
+                }
+            )
+        except (OSError, SafetensorError, KeyError, ValueError, RuntimeError) as error:
+            raise CheckpointError(f"{path} cannot be used: {_first_line(error)}") from None
+
+
+def save_checkpoint(
+    folder: Path,
+    *,
+    model: Seq2Seq,
+    tokenizers: TokenizerPair,
+    settings: Mapping[str, Any],
+    state: RunState,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> None:
+    """Writes a checkpoint aside, then puts it in the place of the one before.
+
+    Args:
+        folder: its final name.
+        model: weights to keep.
+        tokenizers: kept beside them.
+        settings: the run's, as a tree.
+        state: where the run stands.
+        optimizer: given where training can go on from here; the random generators go with it.
+
+    Raises:
+        RunError: it cannot be written; the one before is untouched.
+    """
+    part = folder.with_name(folder.name + ".part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        save_model(model, str(part / WEIGHTS_FILE))
+        tokenizers.save(part / TOKENIZER_FOLDER)
+        _write(part / SETTINGS_FILE, yaml.safe_dump(dict(settings), sort_keys=False))
+        if optimizer is not None:
+            tensors = {f"random.{name}": one for name, one in random_state().items()}
+            for index, values in optimizer.state_dict()["state"].items():
+                for name, value in values.items():
+                    tensors[f"optimizer.{index}.{name}"] = value.contiguous()
+            save_file(tensors, str(part / TRAINING_FILE))
+        about = {"format": FORMAT, "state": state.as_dict()}
+        _write(part / ABOUT_FILE, json.dumps(about, indent=2))
+        for path in part.rglob("*"):
+            _sync(path)
+        _replace(folder, part)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise RunError(
+            f"{folder} cannot be written: {_first_line(error)} What was saved before is whole."
+        ) from None
+
+
+def _replace(folder: Path, part: Path) -> None:
+    """Puts `part` in the place of `folder`.
+
+    No system call swaps two folders everywhere. A kill between the renames leaves `.new`, which is
+    whole; `_recovered` finds it.
+    """
+    new, old = folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")
+    shutil.rmtree(new, ignore_errors=True)
+    part.rename(new)
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        folder.rename(old)
+    new.rename(folder)
+    _sync(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _recovered(folder: Path) -> Path:
+    """The folder, or what a kill in the middle of `_replace` left under another name."""
+    for name in (folder.name, folder.name + ".new", folder.name + ".old"):
+        if name and (candidate := folder.with_name(name)).is_dir():
+            return candidate
+    raise CheckpointError(f"{folder} is not there. A checkpoint is a folder such as RUN/best.")
+
+
+def _read(folder: Path, name: str, parse: Any) -> Any:
+    path = folder / name
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        inside = [one.name for one in sorted(folder.iterdir()) if (one / ABOUT_FILE).is_file()]
+        advice = f" Did you mean {folder / inside[0]}?" if inside else ""
+        raise CheckpointError(f"{folder} is not a checkpoint: it has no {name}.{advice}") from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise CheckpointError(f"{path} is damaged: {_first_line(error)}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text if text.endswith("\n") else text + "\n")
+
+
+def _sync(path: Path) -> None:
+    """Makes sure that a file's or folder's content is on the disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows opens no folders
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)
+    }
+
+
+def _nested(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
+    """`{"0.exp_avg": x}` as `{0: {"exp_avg": x}}`."""
+    nested: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        index, _, rest = name.partition(".")
+        nested.setdefault(int(index), {})[rest] = tensor
+    return nested
+
+
+def _first_line(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return f"{str(text).strip().splitlines()[0].strip().rstrip('.')}."

@@ -1,0 +1,46 @@
+"""Where a run stands: all that its future depends on besides weights and generators."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass
+class RunState:
+    """Counters and scores, as JSON holds them.
+
+    Attributes:
+        step: optimizer steps done.
+        epoch: epochs done.
+        batch: batches done of the epoch under way.
+        seconds: wall-clock spent in training, validation included.
+        best_score: highest validation BLEU so far, or None.
+        best_step: where that was.
+        num_without_gain: validations since then.
+        is_finished: whether the budget is spent or patience ran out.
+        history: one record for each validation.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    best_score: float | None = None
+    best_step: int = 0
+    num_without_gain: int = 0
+    is_finished: bool = False
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    def note(self, record: dict[str, Any], score: float) -> bool:
+        """Adds a validation's record; whether its score is the best so far."""
+        self.history.append(record)
+        if self.best_score is None or score > self.best_score:
+            self.best_score, self.best_step, self.num_without_gain = score, self.step, 0
+            return True
+        self.num_without_gain += 1
+        return False

@@ -1,0 +1,263 @@
+"""The training loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from seq2seq.config import Config, Count, NonNegativeInt, Positive
+from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.batching.base import BatchingConfig, epoch_generator
+from seq2seq.errors import RunError, SettingsError
+from seq2seq.models.seq2seq import Seq2Seq
+from seq2seq.objectives.base import ObjectiveConfig
+from seq2seq.optim.schedules import ScheduleConfig
+from seq2seq.training.journal import Journal, duration
+from seq2seq.training.state import RunState
+from seq2seq.training.stop import StopRequest
+from seq2seq.training.validation import Validator
+
+Save = Callable[[str], None]
+"""Saves a checkpoint under a name: `best` or `last`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig(Config):
+    """The loop's budget and habits; training ends with the first budget that is spent.
+
+    Attributes:
+        max_epochs: passes over the training pairs.
+        max_steps: optimizer steps.
+        max_minutes: wall-clock, validations included.
+        validate_every_epochs: epochs between validations, unless `validate_every_steps` is given.
+        validate_every_steps: optimizer steps between validations.
+        patience: validations in a row without a better BLEU after which training ends; null never.
+        accumulation: batches whose gradients make one step; their tokens count alike.
+        max_gradient_norm: larger gradients are scaled down to this norm; null leaves them.
+        num_samples: translations shown at each validation, and drawn at the end.
+    """
+
+    max_epochs: Count | None = None
+    max_steps: Count | None = None
+    max_minutes: Positive | None = None
+    validate_every_epochs: Count = 1
+    validate_every_steps: Count | None = None
+    patience: Count | None = None
+    accumulation: Count = 1
+    max_gradient_norm: Positive | None = 1.0
+    num_samples: NonNegativeInt = 3
+
+    def check(self) -> None:
+        if self.max_epochs is None and self.max_steps is None and self.max_minutes is None:
+            raise SettingsError(
+                "max_epochs", "is null like max_steps and max_minutes: training needs a budget."
+            )
+
+
+class Trainer:
+    """Trains a model until its budget is spent, patience runs out, or somebody asks it to stop."""
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        *,
+        model: Seq2Seq,
+        objective: ObjectiveConfig,
+        optimizer: torch.optim.Optimizer,
+        schedule: ScheduleConfig,
+        batching: BatchingConfig,
+        pairs: EncodedPairs,
+        validator: Validator,
+        state: RunState,
+        journal: Journal,
+        save: Save,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.config = config
+        self.model = model
+        self.objective = objective
+        self.optimizer = optimizer
+        self.schedule = schedule
+        self.batching = batching
+        self.pairs = pairs
+        self.validator = validator
+        self.state = state
+        self.journal = journal
+        self.save = save
+        self.seed = seed
+        self.device = device
+        self.peak_rates = [group["lr"] for group in optimizer.param_groups]
+        self.meter = _Meter()
+        self.plan = self._plan_epoch()
+        # A resumed run may have been given a new budget.
+        state.is_finished = self._is_over()
+
+    def run(self) -> int | None:
+        """Trains. Returns the signal that stopped it, or None where it ended by itself."""
+        started = time.monotonic() - self.state.seconds
+        self.journal.open_bar()
+        with StopRequest() as request:
+            for group in self._groups():
+                self._step(group)
+                self._advance(len(group))
+                self.state.seconds = time.monotonic() - started
+                self._show()
+                if self._is_validation_due():
+                    self._validate()
+                    self.state.seconds = time.monotonic() - started
+                if self.state.is_finished or request.signal is not None:
+                    break
+        self.journal.close_bar()
+        self.save("last")
+        return request.signal
+
+    def _groups(self) -> Iterator[list[list[int]]]:
+        """The batches of each coming step, from where the run stands; ends when it is finished."""
+        while not self.state.is_finished:
+            epoch, self.plan = self.state.epoch, self._plan_epoch()
+            while self.state.epoch == epoch and not self.state.is_finished:
+                yield self.plan[self.state.batch : self.state.batch + self.config.accumulation]
+
+    def _plan_epoch(self) -> list[list[int]]:
+        """The batches of the epoch under way, in their order."""
+        generator = epoch_generator(self.seed, self.state.epoch)
+        return self.batching.plan(self.pairs.lengths, generator)
+
+    def _advance(self, num_batches: int) -> None:
+        """Counts the batches of a step as done."""
+        self.state.step += 1
+        self.state.batch += num_batches
+        if self.state.batch >= len(self.plan):
+            self.state.epoch, self.state.batch = self.state.epoch + 1, 0
+
+    def _progress(self) -> float:
+        """The share of the budget that is used, by the budget that is spent first."""
+        state, config = self.state, self.config
+        shares = [0.0]
+        if config.max_epochs is not None:
+            shares.append((state.epoch + state.batch / len(self.plan)) / config.max_epochs)
+        if config.max_steps is not None:
+            shares.append(state.step / config.max_steps)
+        if config.max_minutes is not None:
+            shares.append(state.seconds / (60 * config.max_minutes))
+        return min(1.0, max(shares))
+
+    def _is_over(self) -> bool:
+        """Whether the budget is spent or patience has run out."""
+        patience = self.config.patience
+        is_stuck = patience is not None and self.state.num_without_gain >= patience
+        return is_stuck or self._progress() >= 1.0
+
+    def _step(self, group: list[list[int]]) -> None:
+        """One optimizer step over the batches of a group."""
+        began = time.monotonic()
+        step = self.state.step
+        factor = self.schedule.factor(step, self._progress())
+        for rate, parameters in zip(self.peak_rates, self.optimizer.param_groups, strict=True):
+            parameters["lr"] = rate * factor
+        batches = [self.pairs.batch(indices).to(self.device) for indices in group]
+        num_tokens = sum(batch.num_tokens for batch in batches)
+        nll = 0.0
+        for batch in batches:
+            loss = self.objective(self.model, batch, step)
+            (loss.total / num_tokens).backward()
+            nll += float(loss.parts["nll"])
+        norm = nn.utils.clip_grad_norm_(
+            self.model.parameters(), self.config.max_gradient_norm or float("inf")
+        )
+        if not bool(torch.isfinite(norm)):
+            lines = sorted(index + 1 for indices in group for index in indices)
+            raise RunError(
+                f"The loss or its gradient is not finite at step {step + 1} (learning rate "
+                f"{self.peak_rates[0] * factor:.2e}, training pairs {lines[:5]}...). Earlier "
+                "checkpoints are whole. Lower optimizer.learning_rate or "
+                "training.max_gradient_norm."
+            )
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.meter.add(nll, num_tokens, time.monotonic() - began)
+
+    def _is_validation_due(self) -> bool:
+        """Whether the step just done ends an interval between validations, or the budget."""
+        if self._is_over():
+            self.state.is_finished = True
+            return True
+        if self.config.validate_every_steps is not None:
+            return self.state.step % self.config.validate_every_steps == 0
+        ends_epoch = self.state.batch == 0
+        return ends_epoch and self.state.epoch % self.config.validate_every_epochs == 0
+
+    def _validate(self) -> None:
+        """Scores the model, keeps it if it is the best, and shows how it does."""
+        self.journal.progress(self._progress(), "validating ...")
+        found = self.validator()
+        state = self.state
+        record = {
+            "step": state.step,
+            "epoch": round(state.epoch + state.batch / len(self.plan), 3),
+            "seconds": round(state.seconds, 1),
+            "learning_rate": self.optimizer.param_groups[0]["lr"],
+            "train_nll": self.meter.nll_per_token,
+            "target_tokens_per_second": self.meter.tokens_per_second,
+            "validation_perplexity": found.perplexity,
+            "validation_bleu": found.bleu.value,
+        }
+        is_best = state.note(record, found.bleu.value)
+        state.is_finished = self._is_over()
+        self.journal.say(
+            f"epoch {record['epoch']:g}  step {state.step:,}  {duration(state.seconds)}  "
+            f"loss {self.meter.nll_per_token:.3f}  valid ppl {found.perplexity:.2f}  "
+            f"BLEU {found.bleu.value:.2f}{'  (best)' if is_best else ''}"
+        )
+        for source, reference, translation in found.samples:
+            self.journal.say(f"    source    {source}\n    reference {reference}")
+            self.journal.say(f"    output    {translation}\n")
+        self.meter = _Meter()
+        if is_best:
+            self.save("best")
+        self.save("last")
+        self.journal.write_metrics(state.history)
+
+    def _show(self) -> None:
+        """Moves the progress bar."""
+        share = self._progress()
+        left = self.state.seconds * (1 - share) / share if share else 0.0
+        self.journal.progress(
+            share,
+            f"epoch {self.state.epoch + 1} loss {self.meter.recent_nll:.2f} "
+            f"lr {self.optimizer.param_groups[0]['lr']:.1e} "
+            f"{self.meter.tokens_per_second:,.0f} tok/s {duration(left)} left",
+        )
+
+
+class _Meter:
+    """Loss and speed since the last validation."""
+
+    def __init__(self) -> None:
+        self.nll = 0.0
+        self.num_tokens = 0
+        self.seconds = 0.0
+        self.recent_nll = 0.0
+
+    def add(self, nll: float, num_tokens: int, seconds: float) -> None:
+        """One step's sum of negative log-likelihoods, its real target tokens, its wall-clock."""
+        latest = nll / num_tokens
+        self.recent_nll = latest if not self.num_tokens else 0.95 * self.recent_nll + 0.05 * latest
+        self.nll += nll
+        self.num_tokens += num_tokens
+        self.seconds += seconds
+
+    @property
+    def nll_per_token(self) -> float:
+        """Mean negative log-likelihood of a target token, in nats."""
+        return self.nll / max(self.num_tokens, 1)
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Real target tokens a second, validation left out."""
+        return self.num_tokens / max(self.seconds, 1e-9)

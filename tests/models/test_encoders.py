@@ -1,0 +1,81 @@
+"""Encoders against torch's own modules."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from conftest import mask_of
+from torch import nn
+
+from seq2seq.models.encoders.gru import GRUEncoderConfig
+from seq2seq.models.encoders.transformer import TransformerEncoderConfig
+from seq2seq.nn.positions.none import NoPositionsConfig
+from seq2seq.nn.positions.sinusoidal import SinusoidalPositionsConfig
+
+LENGTHS = [6, 1, 4]
+
+
+@pytest.mark.usefixtures("double_precision")
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_gru_equals_torch_on_each_sentence_alone(bidirectional, num_layers):
+    config = GRUEncoderConfig(hidden_dim=5, num_layers=num_layers, bidirectional=bidirectional)
+    encoder = config.build(3, NoPositionsConfig()).eval()
+    theirs = nn.GRU(3, 5, num_layers, batch_first=True, bidirectional=bidirectional)
+    theirs.load_state_dict(encoder.gru.state_dict())
+    embedded = torch.randn(3, 9, 3)  # rows are padded beyond the longest, too
+    memory = encoder(embedded, mask_of(LENGTHS, 9))
+    for row, length in enumerate(LENGTHS):
+        states, last = theirs(embedded[row : row + 1, :length])
+        torch.testing.assert_close(memory.states[row, :length], states[0], rtol=0, atol=1e-12)
+        assert (memory.states[row, length:] == 0).all()
+        directions = 2 if bidirectional else 1
+        expected = last[-directions:, 0].flatten()
+        torch.testing.assert_close(memory.summary[row], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("double_precision")
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_transformer_equals_torch_with_the_same_weights(norm_first):
+    config = TransformerEncoderConfig(
+        num_layers=2, num_heads=2, feed_forward_dim=12, norm_first=norm_first
+    )
+    encoder = config.build(8, SinusoidalPositionsConfig()).eval()
+    layer = nn.TransformerEncoderLayer(
+        8, 2, 12, dropout=0.0, batch_first=True, norm_first=norm_first
+    )
+    final_norm = nn.LayerNorm(8) if norm_first else None
+    theirs = nn.TransformerEncoder(layer, 2, final_norm, enable_nested_tensor=False).eval()
+    with torch.no_grad():
+        for ours, other in zip(encoder.layers, theirs.layers, strict=True):
+            attention = ours.attention
+            projections = (attention.query, attention.key, attention.value)
+            other.self_attn.in_proj_weight.copy_(torch.cat([one.weight for one in projections]))
+            other.self_attn.in_proj_bias.copy_(torch.cat([one.bias for one in projections]))
+            other.self_attn.out_proj.load_state_dict(attention.output.state_dict())
+            other.linear1.load_state_dict(ours.feed_forward.widen.state_dict())
+            other.linear2.load_state_dict(ours.feed_forward.narrow.state_dict())
+            other.norm1.load_state_dict(ours.attention_norm.state_dict())
+            other.norm2.load_state_dict(ours.feed_forward_norm.state_dict())
+    embedded, mask = torch.randn(3, 6, 8), mask_of(LENGTHS)
+    states = encoder(embedded, mask).states
+    entering = encoder.positions.add(embedded * 8**0.5)
+    expected = theirs(entering, src_key_padding_mask=~mask)
+    torch.testing.assert_close(states[mask], expected[mask], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("config", "positions"),
+    [
+        (GRUEncoderConfig(hidden_dim=8, layer_norm=True), NoPositionsConfig()),
+        (TransformerEncoderConfig(), SinusoidalPositionsConfig()),
+    ],
+)
+def test_what_stands_in_the_padding_never_matters(config, positions):
+    encoder = config.build(16, positions).eval()
+    embedded, mask = torch.randn(3, 6, 16), mask_of(LENGTHS)
+    first = encoder(embedded, mask)
+    wider = torch.cat((embedded.masked_fill(~mask.unsqueeze(-1), 99.0), torch.randn(3, 4, 16)), 1)
+    second = encoder(wider, mask_of(LENGTHS, 10))
+    torch.testing.assert_close(second.states[:, :6][mask], first.states[mask])
+    torch.testing.assert_close(second.summary, first.summary)

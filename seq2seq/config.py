@@ -11,6 +11,7 @@ import importlib
 import inspect
 import math
 import re
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -72,8 +73,8 @@ ConfigType = TypeVar("ConfigType", bound="Config")
 class Config:
     """Settings that cannot exist with a wrong type or value.
 
-    Field types may be bool, int, float, str, another Config, `Literal`, optionals and tuples of
-    these, with `Annotated` bounds. What concerns several fields goes into `check`.
+    Field types may be bool, int, float, str (never empty), `Literal`, tuples of these, another
+    Config, and optionals, with `Annotated` bounds. What concerns several fields goes into `check`.
     """
 
     def __post_init__(self) -> None:
@@ -120,23 +121,32 @@ def _checked(value: object, hint: Any, key: str) -> object:
         item = get_args(hint)[0]
         return tuple(_checked(one, item, f"{key}[{index}]") for index, one in enumerate(value))
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = float(value) if abs(value) <= sys.float_info.max else math.inf
     if hint is float and isinstance(value, float) and not math.isfinite(value):
         raise SettingsError(key, f"must be a finite number, but is {value}.")
+    if value == "" and hint is str:  # what `KEY=$VARIABLE` gives where there is no such variable
+        raise SettingsError(key, "must not be empty.")
     if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
-    raise SettingsError(key, f"must be {_described(hint)}, but is {_shown(value)}.")
+    advice = ""
+    if hint is str and isinstance(value, int | float):
+        advice = f""" If it is a text, quote it twice: "'{value}'"."""
+    raise SettingsError(key, f"must be {_described(hint)}, but is {_shown(value)}.{advice}")
 
 
 def _described(hint: type) -> str:
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-    return names.get(hint, f"a {hint.__name__}")
+    article = "an" if hint.__name__[0] in "AEIOU" else "a"
+    return names.get(hint, f"{article} {hint.__name__}")
 
 
 def _shown(value: object) -> str:
+    """A value as a config file spells it."""
     if isinstance(value, Config):
-        return f"a {type(value).__name__}"
-    return "a group of settings" if isinstance(value, Mapping) else repr(value)
+        return _described(type(value))
+    if isinstance(value, Mapping):
+        return "a group of settings"
+    return {"None": "null", "True": "true", "False": "false"}.get(repr(value), repr(value))
 
 
 def from_tree(tree: Mapping[str, Any], expected: type[ConfigType], key: str = "") -> ConfigType:
@@ -159,7 +169,9 @@ def from_tree(tree: Mapping[str, Any], expected: type[ConfigType], key: str = ""
             continue
         if name not in types_of:
             where = f"{key}.{name}" if key else name
-            raise SettingsError(where, f"is not a setting. {nearest(name, types_of)}")
+            raise SettingsError(
+                where, f"is not a setting. {nearest(str(name), types_of, under=key)}"
+            )
         nested = _config_in(types_of[name])
         if nested is not None and isinstance(value, Mapping):
             value = from_tree(value, nested, f"{key}.{name}" if key else name)
@@ -189,7 +201,7 @@ def _class_of(tree: Mapping[str, Any], expected: type[ConfigType], key: str) -> 
         return expected
     where = f"{key}.{TARGET}" if key else TARGET
     refusal = SettingsError(
-        where, f"must name a {expected.__name__} of this package, but is {target!r}."
+        where, f"must name {_described(expected)} of this package, but is {_shown(target)}."
     )
     if not isinstance(target, str) or not _TARGET_PATTERN.fullmatch(target):
         raise refusal
@@ -200,9 +212,9 @@ def _class_of(tree: Mapping[str, Any], expected: type[ConfigType], key: str) -> 
         if error.name is None or not module_name.startswith(error.name):
             raise
         raise refusal from None
-    if not (
-        isinstance(found, type) and issubclass(found, expected) and found.__module__ == module_name
-    ):
+    if not (isinstance(found, type) and issubclass(found, expected)) or inspect.isabstract(found):
+        raise refusal
+    if found.__module__ != module_name:
         raise refusal
     return found
 

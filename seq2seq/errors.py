@@ -47,9 +47,15 @@ class DependencyError(UserError):
     """An optional package that is missing or does not load here."""
 
 
-def nearest(name: str, valid: Iterable[str]) -> str:
-    """A closing sentence that names the valid name most like `name`, or lists them all."""
+def nearest(name: str, valid: Iterable[str], *, under: str = "") -> str:
+    """A closing sentence that names the valid name most like `name`, or lists them all.
+
+    Args:
+        name: what was written.
+        valid: what could have been.
+        under: the key above all of them; it opens the name that is proposed.
+    """
     names = sorted(valid)
     if close := get_close_matches(name, names, n=1, cutoff=0.5):
-        return f"Did you mean `{close[0]}`?"
+        return f"Did you mean `{under}.{close[0]}`?" if under else f"Did you mean `{close[0]}`?"
     return f"Valid names are: {', '.join(names)}." if names else "It takes none."

@@ -1,56 +1,68 @@
-"""From a command line to a call: the only module, besides the scripts, that knows Hydra.
+"""From a command line to a call: with `overrides`, the only module that knows Hydra.
 
-Overrides are checked before Hydra starts, because it would answer a mistyped key with a page of
-text and exit code 1, and would accept any key after `+`.
+Hydra answers a mistake with a page of text and exit code 1. So the command line is checked before
+Hydra starts, and whatever it still complains of ends as one line.
 """
 
 from __future__ import annotations
 
+import argparse
+import io
 import logging
+import os
+import re
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import hydra
+from hydra._internal.utils import get_args_parser  # which hydra.main reads its flags with
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from seq2seq.config import Config, from_tree
-from seq2seq.errors import SettingsError, UserError, nearest
+from seq2seq.config import Config, field_types, from_tree
+from seq2seq.errors import CheckpointError, SettingsError, UserError
+from seq2seq.overrides import compose, expand, read
 from seq2seq.training.checkpoint import Checkpoint
 
 SettingsType = TypeVar("SettingsType", bound=Config)
 SAVED = "saved"
 """The name under which a checkpoint's settings stand in the defaults list of a config file."""
-Choice = Callable[[Mapping[str, str]], tuple[str, Mapping[str, Any]]]
-"""From the plain overrides by key: the name of a config file, and settings of a checkpoint."""
+Choice = Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
+"""From the values of overrides by key: the name of a config file, and settings of a checkpoint."""
 
 
-def for_training(given: Mapping[str, str]) -> tuple[str, Mapping[str, Any]]:
+def for_training(given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """A new run's config, or a resumed run's own settings."""
-    folder = given.get("resume", "null")
-    if folder == "null":
+    if given.get("resume") is None:
         return "train", {}
-    return "resume", Checkpoint.open(Path(folder) / "last").settings
+    return "resume", Checkpoint.open(_folder(given, "resume") / "last").settings
 
 
 def for_checkpoint(config_name: str, *groups: str) -> Choice:
     """A command's config over some groups of the settings of the checkpoint that is named."""
 
-    def choose(given: Mapping[str, str]) -> tuple[str, Mapping[str, Any]]:
+    def choose(given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         if "checkpoint" not in given:
             return config_name, {}
-        settings = Checkpoint.open(Path(given["checkpoint"])).settings
+        settings = Checkpoint.open(_folder(given, "checkpoint")).settings
         return config_name, {group: settings[group] for group in groups if group in settings}
 
     return choose
+
+
+def _folder(given: Mapping[str, Any], key: str) -> Path:
+    value = given[key]
+    if isinstance(value, str) and value:
+        return Path(value)
+    shown = repr(value) if isinstance(value, str | int | float | None) else "more than one"
+    raise SettingsError(key, f"must be the name of a folder, but is {shown}.")
 
 
 def run(
@@ -69,122 +81,108 @@ def run(
     """
     _use_utf8()
     logging.getLogger("hydra").setLevel(logging.ERROR)
-    try:
-        overrides = [one for one in sys.argv[1:] if not one.startswith("-")]
-        given = dict(one.split("=", 1) for one in overrides if "=" in one)
-        config_name, saved = choose(given)
-        # A group chosen anew replaces the saved one whole: the old choice's keys are not the new's.
-        kept = {key: value for key, value in saved.items() if key not in given}
-        ConfigStore.instance().store(name=SAVED, node=kept)
-        if (
-            len(overrides) == len(sys.argv) - 1
-        ):  # with flags (--help, --multirun) Hydra is on its own
-            _compose(config_name, overrides, settings_class, configs)
-    except UserError as error:
-        _end(error)
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # its errors come to us, instead of out as a page
 
     def task(composed: DictConfig) -> None:
+        is_sweep = HydraConfig.get().mode is RunMode.MULTIRUN
+        if is_sweep:
+            _separate(composed)
         try:
-            settings = _parse(composed, settings_class)
-            code = command(settings)
+            code = command(_parse(composed, settings_class))
+            sys.stdout.flush()
         except UserError as error:
             _end(error)
-        if HydraConfig.get().mode is not RunMode.MULTIRUN or code:
+        except BrokenPipeError:  # whoever reads the output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        except Exception:  # a bug: its traceback, without Hydra's part
+            traceback.print_exc()
+            sys.exit(1)
+        if code or not is_sweep:
             sys.exit(code)
 
-    hydra.main(version_base="1.3", config_path=str(configs), config_name=config_name)(task)()
+    try:
+        config_name = _prepare(choose, settings_class, configs)
+        hydra.main(version_base="1.3", config_path=str(configs), config_name=config_name)(task)()
+    except (HydraException, OmegaConfBaseException, OSError, RuntimeError, ValueError) as error:
+        _end(error)  # of the command line: what goes wrong in the command has ended in `task`
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
-def _end(error: UserError) -> None:
-    print(f"error: {error}", file=sys.stderr)
+def _end(error: Exception) -> NoReturn:
+    print("error:", re.sub(r"\s*\n\s*", " ", str(error)), file=sys.stderr)
     sys.exit(2)
 
 
 def _use_utf8() -> None:
     """Text in and out is UTF-8 with `\\n`, whatever the locale."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-    sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, io.TextIOWrapper):  # it is None where the caller closed it
+            stream.reconfigure(encoding="utf-8", newline="\n")
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reads Hydra's flags, with errors that fit on a line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}. Settings are written KEY=VALUE, before or after all flags.")
+
+
+def _prepare(choose: Choice, settings_class: type[Config], configs: Path) -> str:
+    """Checks the command line. Returns the name of the config file. Raises UserError."""
+    flags = _Parser(parents=[get_args_parser()], add_help=False).parse_args()
+    if flags.shell_completion:  # what follows are no overrides
+        return choose({})[0]
+    with hydra.initialize_config_dir(version_base="1.3", config_dir=str(configs)):
+        overrides = [read(text) for text in flags.overrides]
+        readable = {
+            text: str(one.input_line) for text, one in zip(flags.overrides, overrides, strict=True)
+        }
+        sys.argv[1:] = [readable.get(one, one) for one in sys.argv[1:]]
+        given = {one.key_or_group: one.value() for one in overrides}
+        config_name, saved = choose(given)
+        _store({key: value for key, value in saved.items() if key not in given}, settings_class)
+        if flags.config_name or flags.config_path or flags.config_dir:
+            return config_name  # these files are not ours alone
+        will_run = not (flags.help or flags.hydra_help or flags.cfg or flags.info)
+        for job in expand(overrides, is_sweep=flags.multirun):
+            composed = compose(config_name, job, configs)
+            if will_run:
+                _parse(composed, settings_class)
+    return config_name
+
+
+def _store(saved: Mapping[str, Any], settings_class: type[Config]) -> None:
+    """Puts saved settings where the defaults list of a config file finds them.
+
+    A group chosen anew must not be among them: the old choice's keys are not the new one's.
+
+    Raises:
+        CheckpointError: they hold more than settings. Hydra would call what stands under `hydra`.
+    """
+    if unknown := [str(key) for key in saved if key not in field_types(settings_class)]:
+        raise CheckpointError(f"The checkpoint's settings hold `{unknown[0]}`, which is not one.")
+    ConfigStore.instance().store(name=SAVED, node=dict(saved))
+
+
+def _separate(composed: DictConfig) -> None:
+    """Gives a run of a sweep its own folder, numbered, inside the one that all would share."""
+    for key in ("run_dir", "output_dir"):
+        if composed.get(key) is not None:
+            composed[key] = f"{composed[key]}/{HydraConfig.get().job.num}"
 
 
 def _parse(composed: DictConfig, settings_class: type[SettingsType]) -> SettingsType:
     """The settings of a composed config. Raises SettingsError."""
-    is_sweep = HydraConfig.initialized() and HydraConfig.get().mode is RunMode.MULTIRUN
-    if is_sweep and "run_dir" in composed:  # each job has a folder of its own
-        composed.run_dir = f"{composed.run_dir}/{HydraConfig.get().job.num}"
     try:
         tree = OmegaConf.to_container(composed, resolve=True, throw_on_missing=False)
     except OmegaConfBaseException as error:
-        raise SettingsError(str(error.full_key), f"cannot be resolved: {_first(error)}") from None
+        problem = str(error).splitlines()[0]
+        raise SettingsError(str(error.full_key), f"cannot be resolved: {problem}") from None
     assert isinstance(tree, dict)
-    missing = {str(key) for key in OmegaConf.missing_keys(composed)}
-    if missing:
-        raise SettingsError(sorted(missing)[0], f"has no value. Set it: {sorted(missing)[0]}=...")
+    if missing := sorted(map(str, OmegaConf.missing_keys(composed))):
+        raise SettingsError(missing[0], f"has no value. Set it: {missing[0]}=...")
     return from_tree({str(key): value for key, value in tree.items()}, settings_class)
-
-
-def _compose(
-    config_name: str, overrides: list[str], settings_class: type[Config], configs: Path
-) -> None:
-    """Goes through all that could be wrong with a command line. Raises SettingsError."""
-    try:
-        parsed = OverridesParser.create().parse_overrides(overrides)
-    except HydraException as error:
-        wrong = next((one for one in overrides if "=" not in one), None)
-        if wrong:
-            raise SettingsError(wrong, "is not an override. Write KEY=VALUE.") from None
-        raise SettingsError("command line", f"cannot be read: {_first(error)}") from None
-    with hydra.initialize_config_dir(version_base="1.3", config_dir=str(configs)):
-        for one in parsed:
-            _check_group(one, configs)
-        groups = [
-            text
-            for text, one in zip(overrides, parsed, strict=True)
-            if (configs / one.key_or_group).is_dir()
-        ]
-        known = hydra.compose(config_name, groups)
-        for one in parsed:
-            _check_key(one, known, configs)
-        try:
-            _parse(hydra.compose(config_name, overrides), settings_class)
-        except HydraException as error:
-            raise SettingsError("command line", f"cannot be used: {_first(error)}") from None
-
-
-def _check_group(override: Override, configs: Path) -> None:
-    """Raises SettingsError where a group has no such option."""
-    folder = configs / override.key_or_group
-    if not folder.is_dir() or override.value() is None:
-        return
-    options = sorted(path.stem for path in folder.glob("*.yaml"))
-    if str(override.value()) not in options:
-        raise SettingsError(
-            override.key_or_group,
-            f"has no option {str(override.value())!r}. {nearest(str(override.value()), options)}",
-        )
-
-
-def _check_key(override: Override, known: DictConfig, configs: Path) -> None:
-    """Raises SettingsError where a key is not in the composed config."""
-    key = override.key_or_group
-    if (configs / key).is_dir() or key.startswith("hydra."):
-        return
-    node: Any = known
-    seen: list[str] = []
-    for part in key.split("."):
-        names = [str(name) for name in node] if isinstance(node, DictConfig) else []
-        if part not in names:
-            groups = [
-                str(path.relative_to(configs)) for path in configs.rglob("*") if path.is_dir()
-            ]
-            keys = [".".join([*seen, name]) for name in names if name != "_target_"]
-            raise SettingsError(
-                key, f"is not a setting. {nearest(key, keys + groups * (not seen))}"
-            )
-        seen.append(part)
-        node = node._get_node(part)
-
-
-def _first(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

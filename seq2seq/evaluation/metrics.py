@@ -11,6 +11,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from seq2seq.errors import DataError
+
 RESAMPLES = 1000
 """Of the bootstrap behind confidence intervals."""
 
@@ -41,7 +43,11 @@ class Score:
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
-    """Corpus BLEU (Papineni et al. 2002) by sacrebleu's defaults: 13a, cased unless told so."""
+    """Corpus BLEU (Papineni et al. 2002) by sacrebleu's defaults: 13a, cased unless told so.
+
+    Raises:
+        DataError: there is no sentence to score.
+    """
     return _score(
         BLEU(lowercase=lowercase, force=True), hypotheses, references, with_interval=False
     )
@@ -50,7 +56,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: boo
 def all_scores(
     hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False
 ) -> list[Score]:
-    """BLEU and chrF with bootstrap intervals, and TER."""
+    """BLEU and chrF with bootstrap intervals, and TER. Raises DataError like `bleu`."""
     return [
         _score(BLEU(lowercase=lowercase, force=True), hypotheses, references, with_interval=True),
         _score(CHRF(lowercase=lowercase), hypotheses, references, with_interval=True),
@@ -61,6 +67,8 @@ def all_scores(
 def _score(
     metric: Metric, hypotheses: Sequence[str], references: Sequence[str], *, with_interval: bool
 ) -> Score:
+    if not hypotheses:
+        raise DataError("There is nothing to score: the text has no lines.")
     resamples = RESAMPLES if with_interval else 1
     found: Any = metric.corpus_score(hypotheses, [references], n_bootstrap=resamples)
     name = found.name if hasattr(found, "name") else type(metric).__name__

@@ -41,7 +41,9 @@ def score_split(
 ) -> list[Score]:
     """Translates and scores pairs; writes `hypotheses.txt` and `results.json` into a folder."""
     make_folder(folder)
-    with tqdm(total=len(pairs), unit="sentence", desc="translating", leave=False) as bar:
+    with tqdm(
+        total=len(pairs), unit="sentence", desc="translating", leave=False, disable=None
+    ) as bar:
         translations = translator.translate(pairs.source, bar.update)
     scores = all_scores(translations, pairs.target, lowercase=lowercase)
     write_lines(folder / "hypotheses.txt", translations)

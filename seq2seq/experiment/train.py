@@ -17,7 +17,12 @@ from seq2seq.experiment.outputs import draw_attention, make_folder, score_split
 from seq2seq.experiment.settings import TrainSettings
 from seq2seq.runtime import describe
 from seq2seq.tokenizers.base import TokenizerPair
-from seq2seq.training.checkpoint import Checkpoint, save_checkpoint
+from seq2seq.training.checkpoint import (
+    SETTINGS_FILE,
+    Checkpoint,
+    save_checkpoint,
+    save_settings,
+)
 from seq2seq.training.journal import Journal, duration
 from seq2seq.training.state import RunState
 from seq2seq.training.trainer import Trainer
@@ -67,12 +72,15 @@ def train(settings: TrainSettings) -> int:
     )
     journal.say(f"model     {model.num_parameters:,} parameters")
 
+    tree = _to_file(replace(settings, run_dir=str(run_dir), resume=None))
+    save_settings(run_dir / SETTINGS_FILE, tree)
+
     def save(name: str) -> None:
         save_checkpoint(
             run_dir / name,
             model=model,
             tokenizers=tokenizers,
-            settings=_to_file(replace(settings, run_dir=str(run_dir), resume=None)),
+            settings=tree,
             state=state,
             optimizer=optimizer if name == "last" else None,
         )

@@ -91,9 +91,9 @@ class Seq2SeqConfig(Config):
         positions: what an encoder without recurrence is told about order.
     """
 
-    embedding_dim: Count = 256
+    embedding_dim: Count = 128
     tie: Literal["none", "target_output", "all"] = "none"
-    dropout: Dropout = 0.3
+    dropout: Dropout = 0.1
     encoder: EncoderConfig
     decoder: DecoderConfig
     attention: AttentionConfig

@@ -20,7 +20,7 @@ class OptimizerConfig(Config, ABC):
         learning_rate: at its peak; the schedule multiplies it by a factor from 0 to 1.
     """
 
-    learning_rate: Positive = 0.001
+    learning_rate: Positive = 0.002
 
     @abstractmethod
     def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:

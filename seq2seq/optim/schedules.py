@@ -52,6 +52,7 @@ class LinearSchedule(ScheduleConfig):
         final_factor: where it ends.
     """
 
+    warmup_steps: NonNegativeInt = 100
     final_factor: Fraction = 0.0
 
     def after_warmup(self, step: int, progress: float) -> float:

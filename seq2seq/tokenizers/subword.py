@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from seq2seq.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from seq2seq.tokenizers.base import Side, Tokenizer, TokenizerConfig
 
 MODEL_FILE = "sentencepiece.model"
+WORD_START = "\u2581"
+"""sentencepiece's mark of a space."""
 
 
 class SubwordTokenizer(Tokenizer):
@@ -23,7 +26,8 @@ class SubwordTokenizer(Tokenizer):
 
     def __init__(self, model: bytes) -> None:
         self._model = model
-        self._processor = spm.SentencePieceProcessor(model_proto=model)
+        self._processor = spm.SentencePieceProcessor()
+        self._processor.load_from_serialized_proto(model)
 
     @property
     def vocabulary_size(self) -> int:
@@ -36,10 +40,17 @@ class SubwordTokenizer(Tokenizer):
         return str(self._processor.decode([one for one in ids if one not in (PAD, BOS, EOS)]))
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        return [str(self._processor.id_to_piece(one)) for one in ids]
+        return [_label(str(self._processor.id_to_piece(one))) for one in ids]
 
     def save(self, folder: Path) -> None:
         (folder / MODEL_FILE).write_bytes(self._model)
+
+
+def _label(piece: str) -> str:
+    """A piece for people: bare where it opens a word, with a hyphen where it goes on with one."""
+    if piece.startswith(WORD_START):
+        return piece.removeprefix(WORD_START) or piece
+    return f"-{piece}" if piece[0].isalnum() else piece
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +67,7 @@ class SubwordConfig(TokenizerConfig):
     """
 
     joint: bool = True
-    vocabulary_size: Annotated[int, AtLeast(8)] = 8000
+    vocabulary_size: Annotated[int, AtLeast(8)] = 4000
     algorithm: Literal["bpe", "unigram"] = "bpe"
     character_coverage: Annotated[float, Above(0), Between(0, 1)] = 1.0
     normalization: Literal["nmt_nfkc", "nfkc", "identity"] = "nmt_nfkc"
@@ -76,6 +87,7 @@ class SubwordConfig(TokenizerConfig):
                 model_type=self.algorithm,
                 vocab_size=self.vocabulary_size,
                 hard_vocab_limit=False,
+                max_sentence_length=1 << 30,  # longer ones would be left out without a word
                 character_coverage=self.character_coverage,
                 normalization_rule_name=rule,
                 pad_id=PAD,
@@ -91,10 +103,15 @@ class SubwordConfig(TokenizerConfig):
                 minloglevel=2,
             )
         except RuntimeError as error:
-            cause = str(error).splitlines()[-1].strip() if str(error) else "unknown cause"
+            if needed := re.search(r"smaller than required_chars. \d+ vs (\d+)", str(error)):
+                raise SettingsError(
+                    "tokenizer.vocabulary_size",
+                    f"must be at least {needed[1]} for the characters of this text ({side}), but "
+                    f"is {self.vocabulary_size}.",
+                ) from None
+            cause = str(error).strip().splitlines()[-1]
             raise SettingsError(
-                "tokenizer.vocabulary_size",
-                f"of {self.vocabulary_size} cannot be trained on this text ({side}): {cause}",
+                "tokenizer", f"cannot be trained on this text ({side}): {cause}"
             ) from None
         return SubwordTokenizer(model.getvalue())
 

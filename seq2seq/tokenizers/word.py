@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,7 +52,8 @@ class WordTokenizer(Tokenizer):
         return len(self._vocabulary)
 
     def encode(self, sentence: str) -> list[int]:
-        return list(self._vocabulary(self._split(sentence)))
+        # A word that is spelt like a special token is no special token.
+        return [max(one, UNK) for one in self._vocabulary(self._split(sentence))]
 
     def decode(self, ids: Sequence[int]) -> str:
         return self._join(self.tokens([one for one in ids if one not in (PAD, BOS, EOS)]))
@@ -102,13 +104,14 @@ class WordConfig(TokenizerConfig):
         path = folder / VOCABULARY_FILE
         try:
             with open(path, encoding="utf-8", newline="\n") as file:
-                words = [line.removesuffix("\n") for line in file]
+                *words, rest = file.read().split("\n")
         except (OSError, UnicodeDecodeError):
             raise CheckpointError(f"{path} is missing or is not UTF-8 text.") from None
-        if tuple(words[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS or len(set(words)) < len(words):
+        is_whole = not rest and len(set(words)) == len(words)
+        if tuple(words[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS or not is_whole:
             raise CheckpointError(
-                f"{path} is not a vocabulary: it must open with {' '.join(SPECIAL_TOKENS)} and "
-                "hold no word twice."
+                f"{path} is not a whole vocabulary: it must open with {' '.join(SPECIAL_TOKENS)}, "
+                "hold no word twice, and end its last line."
             )
         vocabulary = torchtext.vocab.vocab({word: 1 for word in words}, min_freq=1)
         vocabulary.set_default_index(UNK)
@@ -127,8 +130,11 @@ class WordConfig(TokenizerConfig):
         return lambda sentence: raw_split(sentence.lower()), join
 
 
-def _moses(get_tokenizer: Callable[[str], Split]) -> tuple[Split, Join]:
-    """torchtext's Moses tokenizer and the detokenizer of the package that is behind it."""
+def _moses(get_tokenizer: Callable[[str], Any]) -> tuple[Split, Join]:
+    """torchtext's Moses tokenizer and the detokenizer of the package that is behind it.
+
+    Unless told otherwise, they write `'` as `&apos;`, and read such marks of the text itself.
+    """
     try:
         from sacremoses import MosesDetokenizer
     except ImportError:
@@ -136,4 +142,5 @@ def _moses(get_tokenizer: Callable[[str], Split]) -> tuple[Split, Join]:
             "tokenizer.splitter=moses needs the package sacremoses. Install it with `pip install "
             "-e .[torchtext]`, or use tokenizer.splitter=space."
         ) from None
-    return get_tokenizer("moses"), MosesDetokenizer().detokenize
+    split: Split = partial(get_tokenizer("moses"), escape=False)
+    return split, partial(MosesDetokenizer().detokenize, unescape=False)

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import yaml
 from safetensors import SafetensorError
-from safetensors.torch import load_file, load_model, save_file, save_model
+from safetensors.torch import load_file, load_model, save_file
 from torch import Tensor
 
 from seq2seq.errors import CheckpointError, RunError
@@ -46,7 +46,12 @@ class Checkpoint:
     @classmethod
     def open(cls, folder: Path) -> Checkpoint:
         """Reads all but tensors. Raises CheckpointError where this is no checkpoint."""
-        folder = _recovered(folder)
+        given = folder if folder.name else folder.resolve()  # `.` has no name
+        found = _whole(given)
+        if found is None:
+            problem = "is a file" if given.exists() else "is not there"
+            raise CheckpointError(f"{folder} {problem}. A checkpoint is a folder such as RUN/best.")
+        folder = found
         about = _read(folder, ABOUT_FILE, json.loads)
         settings = _read(folder, SETTINGS_FILE, yaml.safe_load)
         if not isinstance(about, dict) or not isinstance(settings, dict):
@@ -90,6 +95,11 @@ class Checkpoint:
             raise CheckpointError(f"{path} cannot be used: {_first_line(error)}") from None
 
 
+def save_settings(path: Path, settings: Mapping[str, Any]) -> None:
+    """Writes a settings tree as YAML."""
+    _write(path, yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True))
+
+
 def save_checkpoint(
     folder: Path,
     *,
@@ -116,9 +126,11 @@ def save_checkpoint(
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        save_model(model, str(part / WEIGHTS_FILE))
+        # Tied matrices stand once. (With save_model, equal weights would not make equal files.)
+        weights = {name: one.data.contiguous() for name, one in model.named_parameters()}
+        save_file(weights, str(part / WEIGHTS_FILE))
         tokenizers.save(part / TOKENIZER_FOLDER)
-        _write(part / SETTINGS_FILE, yaml.safe_dump(dict(settings), sort_keys=False))
+        save_settings(part / SETTINGS_FILE, settings)
         if optimizer is not None:
             tensors = {f"random.{name}": one for name, one in random_state().items()}
             for index, values in optimizer.state_dict()["state"].items():
@@ -127,7 +139,7 @@ def save_checkpoint(
             save_file(tensors, str(part / TRAINING_FILE))
         about = {"format": FORMAT, "state": state.as_dict()}
         _write(part / ABOUT_FILE, json.dumps(about, indent=2))
-        for path in part.rglob("*"):
+        for path in (part, *part.rglob("*")):
             _sync(path)
         _replace(folder, part)
     except (OSError, SafetensorError) as error:
@@ -141,9 +153,11 @@ def _replace(folder: Path, part: Path) -> None:
     """Puts `part` in the place of `folder`.
 
     No system call swaps two folders everywhere. A kill between the renames leaves `.new`, which is
-    whole; `_recovered` finds it.
+    whole; `_whole` finds it, and the next replacement puts it in its place before all else.
     """
     new, old = folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")
+    if (left := _whole(folder)) not in (None, folder):
+        left.rename(folder)
     shutil.rmtree(new, ignore_errors=True)
     part.rename(new)
     if folder.exists():
@@ -154,12 +168,12 @@ def _replace(folder: Path, part: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _recovered(folder: Path) -> Path:
-    """The folder, or what a kill in the middle of `_replace` left under another name."""
-    for name in (folder.name, folder.name + ".new", folder.name + ".old"):
-        if name and (candidate := folder.with_name(name)).is_dir():
+def _whole(folder: Path) -> Path | None:
+    """The folder, or what a kill in the middle of `_replace` left under another name, or None."""
+    for suffix in ("", ".new", ".old"):
+        if (candidate := folder.with_name(folder.name + suffix)).is_dir():
             return candidate
-    raise CheckpointError(f"{folder} is not there. A checkpoint is a folder such as RUN/best.")
+    return None
 
 
 def _read(folder: Path, name: str, parse: Any) -> Any:
@@ -206,5 +220,8 @@ def _nested(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
 
 
 def _first_line(error: Exception) -> str:
+    """What an error says, on one line; torch opens some messages with a mere heading."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return f"{str(text).strip().splitlines()[0].strip().rstrip('.')}."
+    lines = [line.strip() for line in str(text).strip().splitlines()]
+    said = next((line for line in lines if not line.endswith(":")), lines[0])
+    return f"{said.rstrip('.')}."

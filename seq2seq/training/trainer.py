@@ -17,6 +17,7 @@ from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.objectives.base import ObjectiveConfig
 from seq2seq.optim.schedules import ScheduleConfig
 from seq2seq.training.journal import Journal, duration
+from seq2seq.training.meter import Meter
 from seq2seq.training.state import RunState
 from seq2seq.training.stop import StopRequest
 from seq2seq.training.validation import Validator
@@ -41,7 +42,7 @@ class TrainingConfig(Config):
         num_samples: translations shown at each validation, and drawn at the end.
     """
 
-    max_epochs: Count | None = None
+    max_epochs: Count | None = 5
     max_steps: Count | None = None
     max_minutes: Positive | None = None
     validate_every_epochs: Count = 1
@@ -92,8 +93,13 @@ class Trainer:
         self.seed = seed
         self.device = device
         self.peak_rates = [group["lr"] for group in optimizer.param_groups]
-        self.meter = _Meter()
+        self.meter = Meter()
         self.plan = self._plan_epoch()
+        if state.batch and state.batch >= len(self.plan):
+            raise RunError(
+                f"The run stands at batch {state.batch} of its epoch, but data and batching now "
+                f"make {len(self.plan)} batches. Resume it with what it was started with."
+            )
         # A resumed run may have been given a new budget.
         state.is_finished = self._is_over()
 
@@ -101,18 +107,20 @@ class Trainer:
         """Trains. Returns the signal that stopped it, or None where it ended by itself."""
         started = time.monotonic() - self.state.seconds
         self.journal.open_bar()
-        with StopRequest() as request:
-            for group in self._groups():
-                self._step(group)
-                self._advance(len(group))
-                self.state.seconds = time.monotonic() - started
-                self._show()
-                if self._is_validation_due():
-                    self._validate()
+        try:
+            with StopRequest() as request:
+                for group in self._groups():
+                    self._step(group)
+                    self._advance(len(group))
                     self.state.seconds = time.monotonic() - started
-                if self.state.is_finished or request.signal is not None:
-                    break
-        self.journal.close_bar()
+                    self._show()
+                    if self._is_validation_due():
+                        self._validate()
+                        self.state.seconds = time.monotonic() - started
+                    if self.state.is_finished or request.signal is not None:
+                        break
+        finally:
+            self.journal.close_bar()
         self.save("last")
         return request.signal
 
@@ -217,7 +225,7 @@ class Trainer:
         for source, reference, translation in found.samples:
             self.journal.say(f"    source    {source}\n    reference {reference}")
             self.journal.say(f"    output    {translation}\n")
-        self.meter = _Meter()
+        self.meter = Meter()
         if is_best:
             self.save("best")
         self.save("last")
@@ -233,31 +241,3 @@ class Trainer:
             f"lr {self.optimizer.param_groups[0]['lr']:.1e} "
             f"{self.meter.tokens_per_second:,.0f} tok/s {duration(left)} left",
         )
-
-
-class _Meter:
-    """Loss and speed since the last validation."""
-
-    def __init__(self) -> None:
-        self.nll = 0.0
-        self.num_tokens = 0
-        self.seconds = 0.0
-        self.recent_nll = 0.0
-
-    def add(self, nll: float, num_tokens: int, seconds: float) -> None:
-        """One step's sum of negative log-likelihoods, its real target tokens, its wall-clock."""
-        latest = nll / num_tokens
-        self.recent_nll = latest if not self.num_tokens else 0.95 * self.recent_nll + 0.05 * latest
-        self.nll += nll
-        self.num_tokens += num_tokens
-        self.seconds += seconds
-
-    @property
-    def nll_per_token(self) -> float:
-        """Mean negative log-likelihood of a target token, in nats."""
-        return self.nll / max(self.num_tokens, 1)
-
-    @property
-    def tokens_per_second(self) -> float:
-        """Real target tokens a second, validation left out."""
-        return self.num_tokens / max(self.seconds, 1e-9)

@@ -25,4 +25,5 @@ class BatchingConfig(Config, ABC):
 
 def epoch_generator(seed: int, epoch: int) -> torch.Generator:
     """The generator of one epoch's order: a function of (seed, epoch), so it needs no saving."""
-    return torch.Generator().manual_seed((seed << 32) + epoch)
+    # torch's CPU generator takes the lowest 32 bits of its seed and drops the rest.
+    return torch.Generator().manual_seed((seed * 1_000_003 + epoch) % (1 << 32))

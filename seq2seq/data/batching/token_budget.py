@@ -20,7 +20,7 @@ class TokenBudgetConfig(BatchingConfig):
         max_sentences: most sentences in a batch.
     """
 
-    max_tokens: Count = 1024
+    max_tokens: Count = 512
     max_sentences: Count = 1024
 
     def plan(self, lengths: Lengths, generator: torch.Generator) -> list[list[int]]:

@@ -113,9 +113,9 @@ class BahdanauDecoderConfig(DecoderConfig):
         dropout: on the read-out.
     """
 
-    hidden_dim: Count = 512
+    hidden_dim: Count = 256
     readout_dim: Count | None = None
-    dropout: Dropout = 0.3
+    dropout: Dropout = 0.1
 
     def build(self, input_dim: int, memory_dim: int, attention: AttentionConfig) -> BahdanauDecoder:
         return BahdanauDecoder(input_dim, memory_dim, attention, self)

@@ -60,11 +60,11 @@ class GRUEncoderConfig(EncoderConfig):
         dropout: on the states, on the summary and between layers.
     """
 
-    hidden_dim: Count = 256
+    hidden_dim: Count = 128
     num_layers: Count = 1
     bidirectional: bool = True
     layer_norm: bool = False
-    dropout: Dropout = 0.3
+    dropout: Dropout = 0.1
 
     def build(self, input_dim: int, positions: PositionsConfig) -> GRUEncoder:
         return GRUEncoder(input_dim, self)

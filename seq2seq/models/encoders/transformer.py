@@ -91,7 +91,7 @@ class TransformerEncoderConfig(EncoderConfig):
 
     num_layers: Count = 3
     num_heads: Count = 4
-    feed_forward_dim: Count = 1024
+    feed_forward_dim: Count = 512
     norm_first: bool = True
     dropout: Dropout = 0.1
 

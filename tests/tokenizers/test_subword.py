@@ -1,0 +1,155 @@
+"""Subword tokenizers: ids, round trips, files, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from seq2seq.data.multi30k import Multi30kConfig
+from seq2seq.errors import CheckpointError, SettingsError
+from seq2seq.special_tokens import BOS, EOS, PAD, UNK
+from seq2seq.tokenizers.base import TokenizerPair
+from seq2seq.tokenizers.subword import MODEL_FILE, SubwordConfig
+
+SOURCE = ["The dog sees a cat .", "a dog runs .", "the cat sees The dog , too ."] * 3
+TARGET = ["Der Hund sieht eine Katze .", "ein Hund läuft .", "Größe und Übermut !"] * 3
+SMALL = SubwordConfig(vocabulary_size=60)
+
+
+def folded(sentence: str) -> str:
+    return " ".join(sentence.split())
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_special_tokens_have_their_ids_and_never_come_out_of_text(algorithm):
+    config = SubwordConfig(vocabulary_size=60, algorithm=algorithm)
+    tokenizer = config.train([*SOURCE, "<pad> <bos> <eos> </s>"], "source")
+    assert tokenizer.tokens([PAD, BOS, EOS, UNK]) == ["<pad>", "<bos>", "<eos>", "<unk>"]
+    for sentence in [*SOURCE, "<pad> <bos> <eos> </s>", "<unk>", "漢字"]:
+        assert not {PAD, BOS, EOS} & set(tokenizer.encode(sentence))
+    ids = tokenizer.encode("the dog sees")
+    assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == "the dog sees"
+
+
+def test_labels_are_bare_at_a_words_start_and_hyphened_within():
+    tokenizer = SubwordConfig(vocabulary_size=12).train(["ab ab ab c, d"], "source")
+    ids = tokenizer.encode("ab abcd, c")
+    assert tokenizer.tokens(ids) == ["ab", "ab", "-c", "-d", ",", "▁", "-c"]
+
+
+def test_what_was_never_seen_is_unknown_and_blanks_are_nothing():
+    tokenizer = SMALL.train(SOURCE, "source")
+    assert UNK in tokenizer.encode("Ω")
+    assert tokenizer.decode([*tokenizer.encode("dog"), UNK]) == "dog <unk> "
+    for blank in ("", " ", "\t\u3000", "\xa0", "\u2028", "\u200b"):
+        assert tokenizer.encode(blank) == []
+    assert tokenizer.decode([]) == ""
+
+
+def test_the_vocabulary_size_is_a_bound():
+    assert SMALL.train(SOURCE, "source").vocabulary_size == 60
+    assert SubwordConfig(vocabulary_size=5000).train(SOURCE, "source").vocabulary_size < 200
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_too_small_a_vocabulary_is_refused_with_the_least_size(algorithm):
+    config = SubwordConfig(vocabulary_size=8, algorithm=algorithm)
+    with pytest.raises(SettingsError) as refused:
+        config.train(["hello there"], "target")
+    assert str(refused.value) == (
+        "`tokenizer.vocabulary_size` must be at least 11 for the characters of this text "
+        "(target), but is 8."
+    )
+    least = SubwordConfig(vocabulary_size=11, algorithm="bpe").train(["hello there"], "target")
+    assert least.decode(least.encode("here")) == "here"
+
+
+def test_text_of_nothing_is_refused_with_one_line():
+    with pytest.raises(
+        SettingsError, match="`tokenizer` cannot be trained on this text"
+    ) as refused:
+        SMALL.train(["\u200b"], "source")
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_very_long_sentence_is_learned_from():
+    tokenizer = SubwordConfig(vocabulary_size=200).train([*SOURCE, "word " * 2000 + "Ω"], "source")
+    assert UNK not in tokenizer.encode("word Ω")
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_saved_and_loaded_it_gives_the_same_ids(tmp_path, joint):
+    config = SubwordConfig(vocabulary_size=70, joint=joint)
+    pair = TokenizerPair.train(config, SOURCE, TARGET)
+    assert pair.is_joint == joint
+    pair.save(tmp_path)
+    sides = ["joint"] if joint else ["source", "target"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == sides
+    loaded = TokenizerPair.load(config, tmp_path)
+    assert loaded.is_joint == joint
+    for sentence in SOURCE + TARGET:
+        assert loaded.source.encode(sentence) == pair.source.encode(sentence)
+        assert loaded.target.encode(sentence) == pair.target.encode(sentence)
+    knows_both = UNK not in pair.source.encode("Größe") + pair.target.encode("The")
+    assert knows_both == joint
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_two_trainings_give_the_same_bytes(tmp_path, algorithm):
+    config = SubwordConfig(vocabulary_size=60, algorithm=algorithm)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        config.train(SOURCE + TARGET, "joint").save(tmp_path / name)
+    one, two = ((tmp_path / name / MODEL_FILE).read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
+def test_lowercase_folds_and_normalization_can_be_off():
+    folding = SubwordConfig(vocabulary_size=60, lowercase=True).train(SOURCE + TARGET, "joint")
+    assert folding.encode("THE DOG") == folding.encode("the dog")
+    assert folding.decode(folding.encode("ein HUND")) == "ein hund"
+    text = "ﬁne x\u00b2"
+    keeping = SubwordConfig(vocabulary_size=60, normalization="identity").train([text], "joint")
+    assert keeping.decode(keeping.encode(text)) == text
+    folding = SubwordConfig(vocabulary_size=60).train([text], "joint")
+    assert folding.decode(folding.encode(text)) == "fine x2"
+    with pytest.raises(SettingsError, match="`lowercase` cannot be true with normalization"):
+        SubwordConfig(lowercase=True, normalization="identity")
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"not a model", "half", "folder"])
+def test_a_damaged_or_missing_file_is_refused(tmp_path, capfd, damage):
+    SMALL.train(SOURCE, "source").save(tmp_path)
+    path = tmp_path / MODEL_FILE
+    whole = path.read_bytes()
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    elif damage is not None:
+        path.write_bytes(whole[: len(whole) // 2] if damage == "half" else damage)
+    with pytest.raises(CheckpointError) as refused:
+        SMALL.load(tmp_path, "source")
+    assert str(refused.value) == f"{path} is missing or is not a sentencepiece model."
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("target", "exceptions"),
+    [("de", 0), ("fr", 0), ("cs", 1)],  # train.cs has U+200B twice in a line
+)
+@pytest.mark.slow
+def test_every_line_of_multi30k_survives_the_round_trip(multi30k, target, exceptions):
+    pairs = Multi30kConfig(target=target, root=str(multi30k)).read("train")
+    joint = TokenizerPair.train(SubwordConfig(vocabulary_size=4000), pairs.source, pairs.target)
+    changed = 0
+    for sentence in (*pairs.source, *pairs.target):
+        ids = joint.source.encode(sentence)
+        assert not {PAD, BOS, EOS, UNK} & set(ids)
+        changed += joint.target.decode(ids) != folded(sentence)
+    assert changed == exceptions
+
+
+def test_some_lines_of_multi30k_survive_the_round_trip(multi30k):
+    pairs = Multi30kConfig(root=str(multi30k)).read("train")
+    tokenizer = SubwordConfig(vocabulary_size=4000).train(pairs.target[:5000], "target")
+    for sentence in pairs.target[:5000:10]:
+        assert tokenizer.decode(tokenizer.encode(sentence)) == folded(sentence)

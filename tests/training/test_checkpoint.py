@@ -1,0 +1,327 @@
+"""Checkpoints: equal to the bit when read back, whole or not there, refused with one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file, save_file
+
+from seq2seq.errors import CheckpointError, RunError
+from seq2seq.models.decoders.bahdanau import BahdanauDecoderConfig
+from seq2seq.models.encoders.gru import GRUEncoderConfig
+from seq2seq.models.seq2seq import Seq2SeqConfig
+from seq2seq.nn.attention.additive import AdditiveAttentionConfig
+from seq2seq.nn.positions.none import NoPositionsConfig
+from seq2seq.optim.optimizers import AdamWConfig
+from seq2seq.tokenizers.base import TokenizerPair
+from seq2seq.tokenizers.subword import SubwordConfig
+from seq2seq.training import checkpoint as module
+from seq2seq.training.checkpoint import Checkpoint, save_checkpoint
+from seq2seq.training.state import RunState
+
+MODEL = Seq2SeqConfig(
+    embedding_dim=8,
+    encoder=GRUEncoderConfig(hidden_dim=6),
+    decoder=BahdanauDecoderConfig(hidden_dim=10),
+    attention=AdditiveAttentionConfig(),
+    positions=NoPositionsConfig(),
+)
+SETTINGS = {"text": "Größe: 'x' # \u2028\n", "number": 1e-08, "none": None, "list": [1, 2.5, True]}
+RECORD = {"step": 7, "validation_bleu": 1 / 3, "epoch": 1.0}
+FILES = {
+    "checkpoint.json", "settings.yaml", "tokenizer", "training.safetensors", "weights.safetensors"
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tokenizers() -> TokenizerPair:
+    return TokenizerPair.train(SubwordConfig(vocabulary_size=20), ["a b c"] * 3, ["c d e"] * 3)
+
+
+class Run:
+    """A model that has taken a few steps, and its checkpoint."""
+
+    def __init__(self, folder: Path, tokenizers: TokenizerPair, tie: str = "none") -> None:
+        self.folder = folder
+        self.tokenizers = tokenizers
+        self.config = replace(MODEL, tie=tie)
+        self.model, self.optimizer = self.fresh()
+        self.state = RunState(step=7, epoch=1, batch=3, seconds=2.5, best_score=1 / 3)
+        self.state.history.append(RECORD)
+
+    def fresh(self):
+        size = self.tokenizers.source.vocabulary_size
+        model = self.config.build(size, size, is_joint=True)
+        return model, AdamWConfig(weight_decay=0.1).build(model.parameters())
+
+    def learn(self, model, optimizer, steps: int = 3) -> None:
+        for _ in range(steps):
+            source, target = torch.randint(4, 10, (2, 3)), torch.randint(4, 10, (2, 3))
+            decoded = model(source, torch.ones(2, 3, dtype=torch.bool), target)
+            model.project(decoded.hidden).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    def save(self, resumable: bool = True) -> None:
+        save_checkpoint(
+            self.folder,
+            model=self.model,
+            tokenizers=self.tokenizers,
+            settings=SETTINGS,
+            state=self.state,
+            optimizer=self.optimizer if resumable else None,
+        )
+
+
+@pytest.fixture
+def run(tmp_path, tokenizers) -> Run:
+    run = Run(tmp_path / "run" / "last", tokenizers)
+    run.learn(run.model, run.optimizer)
+    run.save()
+    return run
+
+
+def refusal_of(call, *arguments) -> str:
+    """The one line that a call is refused with."""
+    with pytest.raises(CheckpointError) as refused:
+        call(*arguments)
+    assert len(str(refused.value).splitlines()) == 1
+    return str(refused.value)
+
+
+def names_in(folder: Path) -> set[str]:
+    return {one.name for one in folder.iterdir()}
+
+
+@pytest.mark.parametrize("tie", ["none", "target_output", "all"])
+def test_what_is_read_back_is_equal_to_the_bit_and_goes_on_alike(tmp_path, tokenizers, tie):
+    run = Run(tmp_path / "last", tokenizers, tie)
+    run.learn(run.model, run.optimizer)
+    torch.rand(5)
+    run.save()
+    checkpoint = Checkpoint.open(run.folder)
+    assert checkpoint.settings == SETTINGS
+    assert checkpoint.state == run.state
+    loaded = TokenizerPair.load(SubwordConfig(), checkpoint.tokenizer_folder)
+    assert loaded.source.encode("a b e") == tokenizers.source.encode("a b e")
+    run.learn(run.model, run.optimizer, steps=2)
+
+    torch.manual_seed(99)
+    model, optimizer = run.fresh()
+    checkpoint.load_weights(model)
+    checkpoint.load_training(optimizer)
+    if tie != "none":
+        assert model.output.weight is model.target_embedding.weight
+    if tie == "all":
+        assert model.source_embedding.weight is model.target_embedding.weight
+    run.learn(model, optimizer, steps=2)
+    for one, other in zip(model.parameters(), run.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+    ours, theirs = optimizer.state_dict(), run.optimizer.state_dict()
+    assert ours["param_groups"] == theirs["param_groups"]
+    for index, values in theirs["state"].items():
+        for name, value in values.items():
+            assert torch.equal(ours["state"][index][name], value)
+            assert ours["state"][index][name].dtype == value.dtype
+
+
+def test_a_folder_holds_no_pickle_and_the_optimizer_only_where_training_goes_on(run):
+    assert names_in(run.folder) == FILES
+    assert names_in(run.folder.parent) == {"last"}
+    run.save(resumable=False)
+    assert names_in(run.folder) == FILES - {"training.safetensors"}
+    assert json.loads((run.folder / "checkpoint.json").read_bytes())["state"]["step"] == 7
+    assert yaml.safe_load((run.folder / "settings.yaml").read_bytes()) == SETTINGS
+
+
+def test_a_new_learning_rate_holds_after_resuming(run):
+    model, _ = run.fresh()
+    optimizer = AdamWConfig(learning_rate=0.5).build(model.parameters())
+    Checkpoint.open(run.folder).load_training(optimizer)
+    assert [group["lr"] for group in optimizer.param_groups] == [0.5, 0.5]
+
+
+def damaged(path: Path, how: str) -> None:
+    raw = path.read_bytes()
+    path.unlink()
+    if how == "a folder":
+        path.mkdir()
+    elif how != "missing":
+        path.write_bytes({"empty": b"", "truncated": raw[: len(raw) // 2], "odd": b"\xff{["}[how])
+
+
+@pytest.mark.parametrize("how", ["missing", "empty", "truncated", "odd", "a folder"])
+@pytest.mark.parametrize("name", sorted(FILES - {"tokenizer"}))
+def test_a_damaged_file_is_refused_by_its_name(run, name, how):
+    if (name, how) == ("settings.yaml", "truncated"):
+        (run.folder / name).write_text("key: [1, 2, 3\nmore: " + "x" * 20, encoding="utf-8")
+    damaged(run.folder / name, how)
+
+    def load():
+        model, optimizer = run.fresh()
+        checkpoint = Checkpoint.open(run.folder)
+        checkpoint.load_weights(model)
+        checkpoint.load_training(optimizer)
+
+    refusal = refusal_of(load)
+    assert name in refusal or how == "empty"
+    assert str(run.folder) in refusal
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        [],
+        {"format": 1},
+        {"format": 1, "state": []},
+        {"format": 1, "state": {"step": 1, "surprise": 2}},
+    ],
+)
+def test_an_odd_state_is_refused(run, about):
+    (run.folder / "checkpoint.json").write_text(json.dumps(about), encoding="utf-8")
+    assert str(run.folder) in refusal_of(Checkpoint.open, run.folder)
+
+
+def test_settings_run_no_code(run, tmp_path):
+    command = f"!!python/object/apply:os.mkdir ['{tmp_path / 'pwned'}']"
+    (run.folder / "settings.yaml").write_text(command, encoding="utf-8")
+    assert "settings.yaml is damaged" in refusal_of(Checkpoint.open, run.folder)
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_a_newer_format_is_refused(run):
+    about = {"format": module.FORMAT + 1, "state": {}}
+    (run.folder / "checkpoint.json").write_text(json.dumps(about), encoding="utf-8")
+    refusal = refusal_of(Checkpoint.open, run.folder)
+    assert refusal == f"{run.folder} has format 2, but this version reads 1."
+
+
+def test_weights_of_another_model_are_refused_with_a_reason(run, tokenizers):
+    other = replace(MODEL, embedding_dim=12).build(20, 20, is_joint=True)
+    refusal = refusal_of(Checkpoint.open(run.folder).load_weights, other)
+    assert refusal.startswith(f"{run.folder / 'weights.safetensors'} cannot be used: ")
+    assert "size mismatch for " in refusal
+    path = run.folder / "weights.safetensors"
+    tensors = load_file(path)
+    tensors.pop("output.bias")
+    save_file(tensors, path)
+    refusal = refusal_of(Checkpoint.open(run.folder).load_weights, run.model)
+    assert "output.bias" in refusal
+    path = run.folder / "training.safetensors"
+    save_file({name: one for name, one in load_file(path).items() if name != "random.cpu"}, path)
+    assert "training.safetensors cannot be used: " in refusal_of(
+        Checkpoint.open(run.folder).load_training, run.optimizer
+    )
+
+
+def test_what_is_no_checkpoint_is_refused_and_a_run_suggests_its_best(run):
+    parent = run.folder.parent
+    refusal = refusal_of(Checkpoint.open, parent)
+    assert refusal.endswith(f"it has no checkpoint.json. Did you mean {parent / 'last'}?")
+    shutil.copytree(run.folder, parent / "best")
+    refusal = refusal_of(Checkpoint.open, parent)
+    assert refusal == (
+        f"{parent} is not a checkpoint: it has no checkpoint.json. Did you mean {parent / 'best'}?"
+    )
+    for name, problem in (("nothing", "is not there"), ("last/settings.yaml", "is a file")):
+        assert refusal_of(Checkpoint.open, parent / name) == (
+            f"{parent / name} {problem}. A checkpoint is a folder such as RUN/best."
+        )
+    (parent / "empty").mkdir()
+    refusal = refusal_of(Checkpoint.open, parent / "empty")
+    assert refusal == f"{parent / 'empty'} is not a checkpoint: it has no checkpoint.json."
+
+
+def test_the_folder_where_one_stands_is_a_checkpoint(run, monkeypatch):
+    monkeypatch.chdir(run.folder)
+    for path in (Path("."), Path("../last"), run.folder / "tokenizer" / ".."):
+        assert Checkpoint.open(path).state == run.state
+    assert Checkpoint.open(Path(".")).folder.name == "last"
+    monkeypatch.chdir(run.folder.parent)
+    assert "Did you mean" in refusal_of(Checkpoint.open, Path("."))
+
+
+class Killed(BaseException):
+    """Nobody catches it, as nobody catches a kill."""
+
+
+@pytest.mark.parametrize("was_killed_before", [False, True])
+def test_killed_at_any_moment_of_a_save_a_whole_checkpoint_is_there(
+    run, monkeypatch, tmp_path, was_killed_before
+):
+    """The save of step 8 is killed at its first file operation, at its second, and so on."""
+    parent = run.folder.parent
+    if was_killed_before:  # between the two renames
+        shutil.copytree(run.folder, parent / "last.new")
+        run.folder.rename(parent / "last.old")
+    shutil.copytree(parent, tmp_path / "before")
+    run.state.step = 8
+    allowed = 0
+
+    def limited(function):
+        def call(*arguments, **options):
+            nonlocal allowed
+            allowed -= 1
+            if allowed < 0:
+                raise Killed
+            return function(*arguments, **options)
+
+        return call
+
+    for name, owner in {"rename": Path, "mkdir": Path, "unlink": os, "rmdir": os}.items():
+        monkeypatch.setattr(owner, name, limited(getattr(owner, name)))
+    monkeypatch.setattr(module, "_sync", lambda _: None)
+    num_kills = 0
+    is_killed = True
+    while is_killed:
+        allowed = 10**6
+        shutil.rmtree(parent)
+        shutil.copytree(tmp_path / "before", parent)
+        allowed = num_kills
+        try:
+            run.save()
+            is_killed = False
+        except Killed:
+            num_kills += 1
+        found = Checkpoint.open(run.folder)
+        assert found.state.step in (7, 8)
+        assert names_in(found.folder) == FILES
+    assert found.state.step == 8
+    assert names_in(parent) == {"last"}
+    assert num_kills > 10
+
+
+def test_a_failing_disk_keeps_what_was_there(run, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    before = (run.folder / "weights.safetensors").read_bytes()
+    run.state.step = 8
+    run.learn(run.model, run.optimizer)
+    for name in ("save_file", "_write", "_sync", "_replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, fail)
+            with pytest.raises(RunError) as failed:
+                run.save()
+        assert str(failed.value) == (
+            f"{run.folder} cannot be written: No space left on device. What was saved before is "
+            "whole."
+        )
+        assert names_in(run.folder.parent) == {"last"}
+        assert (run.folder / "weights.safetensors").read_bytes() == before
+        assert Checkpoint.open(run.folder).state.step == 7
+    run.save()
+    assert Checkpoint.open(run.folder).state.step == 8
+
+
+def test_a_folder_that_cannot_be_made_is_refused_with_one_line(run):
+    run.folder = run.folder / "checkpoint.json" / "last"
+    with pytest.raises(RunError, match=r"last cannot be written: Not a directory\."):
+        run.save()

@@ -1,0 +1,342 @@
+"""The training loop: what a step is, when it validates and ends, and what it tells."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from conftest import build_tiny_model
+
+from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.batching.token_budget import TokenBudgetConfig
+from seq2seq.errors import RunError, SettingsError
+from seq2seq.evaluation.metrics import Score
+from seq2seq.objectives.base import ObjectiveConfig
+from seq2seq.objectives.cross_entropy import CrossEntropyConfig
+from seq2seq.optim.optimizers import AdamWConfig
+from seq2seq.optim.schedules import ConstantSchedule, CosineSchedule, LinearSchedule
+from seq2seq.training import trainer as module
+from seq2seq.training.journal import Journal
+from seq2seq.training.state import RunState
+from seq2seq.training.trainer import Trainer, TrainingConfig
+from seq2seq.training.validation import Validation
+
+PAIRS = EncodedPairs(
+    source=[[5, 6], [7, 8, 9], [4], [10, 11, 12, 13], [6, 5], [9]],
+    target=[[14, 15], [16], [17, 18, 19, 4], [5, 6, 7], [8], [9, 10, 11, 12]],
+)
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spied(ObjectiveConfig):
+    """Cross-entropy that calls `before` at each batch."""
+
+    before: object = None
+
+    def __post_init__(self) -> None:
+        pass
+
+    def __call__(self, model, batch, step):
+        factor = self.before(step) if self.before else 1.0
+        loss = CrossEntropyConfig()(model, batch, step)
+        return replace(loss, total=loss.total * (1.0 if factor is None else factor))
+
+
+class Scores:
+    """A validator that finds the next of some BLEUs at each call, the last one ever after."""
+
+    def __init__(self, *values: float, on_call=lambda: None) -> None:
+        self.values = list(values) or [0.0]
+        self.calls = 0
+        self.on_call = on_call
+
+    def __call__(self) -> Validation:
+        self.on_call()
+        value = self.values[min(self.calls, len(self.values) - 1)]
+        self.calls += 1
+        return Validation(2.0, Score("BLEU", value, ""), [])
+
+
+class Bench:
+    """A trainer of the tiny model on `PAIRS`, one batch a pair, and what it saved."""
+
+    def __init__(self, folder, config: TrainingConfig, **parts) -> None:
+        self.saved: list[tuple[str, int]] = []
+        model = parts.get("model") or build_tiny_model()
+        chosen = {
+            "model": model,
+            "objective": CrossEntropyConfig(),
+            "optimizer": AdamWConfig(learning_rate=0.001).build(model.parameters()),
+            "schedule": ConstantSchedule(),
+            "batching": TokenBudgetConfig(max_sentences=1),
+            "pairs": PAIRS,
+            "validator": Scores(),
+            "state": RunState(),
+            "journal": Journal(folder),
+            "save": lambda name: self.saved.append((name, self.trainer.state.step)),
+            "seed": 1,
+            "device": CPU,
+            **parts,
+        }
+        self.trainer = Trainer(config, **chosen)
+        self.state = self.trainer.state
+        self.model = model
+
+    def run(self) -> int | None:
+        return self.trainer.run()
+
+    @property
+    def validated_at(self) -> list[int]:
+        return [record["step"] for record in self.state.history]
+
+
+@pytest.fixture
+def bench(tmp_path):
+    def make(parts=None, **config) -> Bench:
+        return Bench(tmp_path, TrainingConfig(**{"max_epochs": None, **config}), **(parts or {}))
+
+    return make
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The trainer's clock, which stands still unless a test moves it."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+# What a step is
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])
+@pytest.mark.parametrize("max_gradient_norm", [None, 0.05])
+def test_accumulated_batches_make_the_step_of_one_big_batch(bench, optimizer, max_gradient_norm):
+    found = []
+    for max_sentences, accumulation in ((6, 1), (2, 3), (1, 6)):
+        torch.manual_seed(0)
+        model = build_tiny_model().double()
+        chosen = optimizer(model.parameters(), lr=0.1)
+        gradients = []
+        chosen.register_step_pre_hook(
+            lambda *_, model=model, gradients=gradients: gradients.extend(
+                one.grad.clone() for one in model.parameters()
+            )
+        )
+        batching = TokenBudgetConfig(max_sentences=max_sentences)
+        parts = {"model": model, "optimizer": chosen, "batching": batching}
+        one = bench(
+            parts, max_steps=1, accumulation=accumulation, max_gradient_norm=max_gradient_norm
+        )
+        one.run()
+        assert (one.state.epoch, one.state.batch) == (1, 0)
+        found.append((gradients, list(model.parameters())))
+    (gradients, weights), *others = found
+    for other_gradients, other_weights in others:
+        for one, other in zip(
+            (*gradients, *weights), (*other_gradients, *other_weights), strict=True
+        ):
+            torch.testing.assert_close(other, one, rtol=0, atol=1e-9)
+    norm = torch.stack([one.norm() for one in gradients]).norm()
+    assert norm > 0.05 if max_gradient_norm is None else norm == pytest.approx(0.05, rel=1e-4)
+
+
+def test_the_loss_is_a_mean_over_real_tokens(bench):
+    model = build_tiny_model().double()
+    big = PAIRS.batch(range(6))
+    loss = CrossEntropyConfig()(model, big, 0)
+    expected = torch.autograd.grad(loss.total / big.num_tokens, list(model.parameters()))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    seen = []
+    optimizer.register_step_pre_hook(lambda *_: seen.extend(p.grad for p in model.parameters()))
+    parts = {"model": model, "optimizer": optimizer, "batching": TokenBudgetConfig()}
+    bench(parts, max_steps=1, max_gradient_norm=None).run()
+    assert big.num_tokens == sum(len(target) + 1 for target in PAIRS.target)
+    for one, other in zip(seen, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "budget"),
+    [
+        (LinearSchedule(warmup_steps=3, final_factor=0.1), {"max_steps": 8}),
+        (CosineSchedule(), {"max_epochs": 2}),
+        (CosineSchedule(warmup_steps=2), {"max_epochs": 100, "max_steps": 9}),
+    ],
+)
+def test_the_learning_rate_follows_the_schedule(bench, schedule, budget):
+    model = build_tiny_model()
+    groups = [{"params": [one], "lr": 0.1 * (1 + index % 2)} for index, one in
+              enumerate(model.parameters())]  # fmt: skip
+    optimizer = torch.optim.SGD(groups)
+    rates = []
+    optimizer.register_step_pre_hook(lambda chosen, *_: rates.append(
+        [group["lr"] for group in chosen.param_groups][:2]))  # fmt: skip
+    bench({"model": model, "optimizer": optimizer, "schedule": schedule}, **budget).run()
+    num_steps = budget.get("max_steps") or budget["max_epochs"] * len(PAIRS)
+    assert len(rates) == num_steps
+    for step, (rate, double) in enumerate(rates):
+        assert rate == pytest.approx(0.1 * schedule.factor(step, step / num_steps))
+        assert double == pytest.approx(2 * rate)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_takes_no_step(bench):
+    handler = signal.getsignal(signal.SIGTERM)
+    weights = []
+
+    def before(step):
+        if step == 2:
+            weights.extend(one.detach().clone() for one in one_bench.model.parameters())
+            return math.nan
+
+    one_bench = bench({"objective": Spied(before=before)}, max_steps=5)
+    closed = []
+    one_bench.trainer.journal.close_bar = lambda: closed.append(True)
+    with pytest.raises(RunError) as failed:
+        one_bench.run()
+    message = str(failed.value)
+    assert "is not finite at step 3 (learning rate 1.00e-03, training pairs [" in message
+    assert "Lower optimizer.learning_rate" in message
+    assert len(message.splitlines()) == 1
+    assert all(map(torch.equal, weights, one_bench.model.parameters()))
+    assert one_bench.saved == [] and closed
+    assert signal.getsignal(signal.SIGTERM) == handler
+
+
+# When it validates and when it ends
+
+
+@pytest.mark.parametrize(
+    ("budget", "validated_at"),
+    [
+        ({"max_epochs": 3}, [6, 12, 18]),
+        ({"max_epochs": 5, "validate_every_epochs": 2}, [12, 24, 30]),
+        ({"max_steps": 10, "validate_every_steps": 3}, [3, 6, 9, 10]),
+        ({"max_steps": 9, "validate_every_steps": 3}, [3, 6, 9]),
+        ({"max_steps": 8}, [6, 8]),
+        ({"max_steps": 4}, [4]),
+        ({"max_epochs": 1, "max_steps": 100}, [6]),
+        ({"max_epochs": 100, "max_steps": 7}, [6, 7]),
+        ({"max_epochs": 2, "accumulation": 4}, [2, 4]),
+        ({"max_steps": 1, "accumulation": 100}, [1]),
+    ],
+)
+def test_budgets_and_validations_fall_on_their_steps(bench, budget, validated_at):
+    one = bench(**budget)
+    assert one.run() is None
+    assert one.validated_at == validated_at
+    assert one.state.step == validated_at[-1]
+    assert one.state.is_finished
+    assert one.saved[0] == ("best", validated_at[0])
+    assert one.saved[-1] == ("last", validated_at[-1])
+
+
+def test_a_budget_in_minutes_counts_validations(bench, clock):
+    def pass_time(seconds):
+        clock.now += seconds
+
+    parts = {
+        "objective": Spied(before=lambda step: pass_time(5)),
+        "validator": Scores(on_call=lambda: pass_time(20)),
+    }
+    one = bench(parts, max_minutes=1, validate_every_steps=3)
+    one.run()
+    assert one.validated_at == [3, 6, 7]  # 3 x 5 + 20 + 3 x 5 + 20 = 70, known after step 7
+    assert one.state.seconds == 3 * 20 + 7 * 5
+    assert [record["seconds"] for record in one.state.history] == [15, 50, 75]
+
+
+def test_patience_runs_out_after_validations_without_gain(bench):
+    one = bench({"validator": Scores(1, 3, 2, 3, 9)}, max_epochs=10, patience=2)
+    one.run()
+    assert one.validated_at == [6, 12, 18, 24]  # an equal score is no gain
+    assert (one.state.best_score, one.state.best_step) == (3, 12)
+    assert [step for name, step in one.saved if name == "best"] == [6, 12]
+    again = bench({"validator": Scores(1, 3, 2, 3, 9)}, max_epochs=10, patience=3)
+    again.run()
+    assert again.state.best_step == 30
+
+
+def test_training_without_a_budget_is_refused():
+    with pytest.raises(SettingsError, match="`max_epochs` is null like max_steps and max_minutes"):
+        TrainingConfig(max_epochs=None)
+
+
+def test_a_finished_run_ends_at_once_and_goes_on_with_a_larger_budget(bench):
+    one = bench(max_steps=8)
+    one.run()
+    for budget, step in (({"max_steps": 8}, 8), ({"max_steps": 10}, 10), ({"max_epochs": 2}, 12)):
+        one = bench({"model": one.model, "state": one.state}, **budget)
+        one.run()
+        assert one.state.step == step
+
+
+def test_an_epoch_that_shrank_under_a_resumed_run_is_refused(bench):
+    parts = {"state": RunState(step=5, batch=5), "batching": TokenBudgetConfig(max_sentences=2)}
+    with pytest.raises(RunError, match=r"stands at batch 5 of its epoch, .* now make 3 batches"):
+        bench(parts, max_steps=8).run()
+
+
+# Stopping
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_run_after_its_step(bench, number):
+    handler = signal.getsignal(number)
+
+    def before(step):
+        if step == 3:
+            os.kill(os.getpid(), number)
+
+    one = bench({"objective": Spied(before=before)}, max_epochs=10)
+    assert one.run() == number
+    assert one.state.step == 4
+    assert one.saved == [("last", 4)]
+    assert not one.state.is_finished
+    assert signal.getsignal(number) == handler
+
+
+def test_a_second_interrupt_ends_the_run_at_once(bench):
+    def before(step):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    one = bench({"objective": Spied(before=before)}, max_epochs=10)
+    with pytest.raises(KeyboardInterrupt):
+        one.run()
+    assert one.state.step == 0
+
+
+# What it tells
+
+
+def test_tokens_per_second_count_real_tokens_with_eos_and_leave_validation_out(bench, clock):
+    def pass_time(seconds):
+        clock.now += seconds
+
+    parts = {
+        "batching": TokenBudgetConfig(),
+        "objective": Spied(before=lambda step: pass_time(2)),
+        "validator": Scores(on_call=lambda: pass_time(100)),
+    }
+    one = bench(parts, max_epochs=2)
+    one.run()
+    num_tokens = sum(len(target) + 1 for target in PAIRS.target)
+    speeds = [record["target_tokens_per_second"] for record in one.state.history]
+    assert speeds == [num_tokens / 2, num_tokens / 2]
+
+
+def test_a_record_says_where_the_run_stood(bench):
+    one = bench({"validator": Scores(3.5)}, max_steps=8)
+    one.run()
+    record = one.state.history[-1]
+    assert (record["step"], record["epoch"]) == (8, pytest.approx(1 + 2 / 6, abs=1e-3))
+    assert (record["validation_bleu"], record["validation_perplexity"]) == (3.5, 2.0)
+    assert record["learning_rate"] == 0.001
+    assert 0 < record["train_nll"] < 20

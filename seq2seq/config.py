@@ -46,6 +46,17 @@ class Above:
 
 
 @dataclass(frozen=True)
+class Below:
+    """A numeric field's exclusive upper bound, for use in `Annotated`."""
+
+    bound: float
+
+    def problem(self, value: float) -> str | None:
+        """What is wrong with `value`, or None."""
+        return None if value < self.bound else f"must be below {self.bound}, but is {value}."
+
+
+@dataclass(frozen=True)
 class Between:
     """A numeric field's closed interval, for use in `Annotated`."""
 

@@ -6,11 +6,11 @@ import ctypes
 import platform
 import random
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
-from seq2seq.config import Config, NonNegativeInt
+from seq2seq.config import Between, Config
 from seq2seq.errors import SettingsError
 
 
@@ -27,9 +27,9 @@ class RuntimeConfig(Config):
     """
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    num_threads: NonNegativeInt = 0
+    num_threads: Annotated[int, Between(0, 1024)] = 0
     keep_memory: bool = True
-    seed: NonNegativeInt = 1
+    seed: Annotated[int, Between(0, 2**32 - 1)] = 1  # what torch's CPU generator tells apart
 
     def start(self) -> torch.device:
         """Seeds the generators, sets the threads and returns the device.
@@ -69,6 +69,8 @@ def random_state() -> dict[str, torch.Tensor]:
     states = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         states["cuda"] = torch.cuda.get_rng_state()
+    if torch.backends.mps.is_available():
+        states["mps"] = torch.mps.get_rng_state()
     return states
 
 
@@ -77,6 +79,8 @@ def restore_random_state(states: dict[str, torch.Tensor]) -> None:
     torch.set_rng_state(states["cpu"])
     if "cuda" in states and torch.cuda.is_available():
         torch.cuda.set_rng_state(states["cuda"])
+    if "mps" in states and torch.backends.mps.is_available():
+        torch.mps.set_rng_state(states["mps"])
 
 
 def describe(device: torch.device) -> str:

@@ -80,9 +80,11 @@ def _download(address: str, part: Path, advice: str) -> None:
         try:
             return _download_once(address, part)
         except urllib.error.HTTPError as error:
-            raise DataError(f"{address} answers {error.code} ({error.reason}): {advice}.") from None
+            reason = f"it answers {error.code}, {error.reason}"
+            if error.code < 500:  # asking again would not help
+                break
         except (urllib.error.URLError, TimeoutError, ConnectionError, HTTPException) as error:
-            reason = getattr(error, "reason", None) or error
+            reason = str(getattr(error, "reason", None) or error)
         if attempt < ATTEMPTS:
             time.sleep(SECONDS_BETWEEN * attempt)
     raise DataError(f"{address} cannot be reached ({reason}). Without network, {advice}.")

@@ -48,29 +48,22 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: boo
     Raises:
         DataError: there is no sentence to score.
     """
-    return _score(
-        BLEU(lowercase=lowercase, force=True), hypotheses, references, with_interval=False
-    )
+    return _score(BLEU(lowercase=lowercase, force=True), hypotheses, references)
 
 
 def all_scores(
     hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False
 ) -> list[Score]:
-    """BLEU and chrF with bootstrap intervals, and TER. Raises DataError like `bleu`."""
-    return [
-        _score(BLEU(lowercase=lowercase, force=True), hypotheses, references, with_interval=True),
-        _score(CHRF(lowercase=lowercase), hypotheses, references, with_interval=True),
-        _score(TER(case_sensitive=not lowercase), hypotheses, references, with_interval=False),
-    ]
+    """BLEU, chrF and TER (which always folds case) with intervals. Raises DataError like `bleu`."""
+    metrics = (BLEU(lowercase=lowercase, force=True), CHRF(lowercase=lowercase), TER())
+    return [_score(metric, hypotheses, references, RESAMPLES) for metric in metrics]
 
 
 def _score(
-    metric: Metric, hypotheses: Sequence[str], references: Sequence[str], *, with_interval: bool
+    metric: Metric, hypotheses: Sequence[str], references: Sequence[str], resamples: int = 1
 ) -> Score:
     if not hypotheses:
         raise DataError("There is nothing to score: the text has no lines.")
-    resamples = RESAMPLES if with_interval else 1
     found: Any = metric.corpus_score(hypotheses, [references], n_bootstrap=resamples)
-    name = found.name if hasattr(found, "name") else type(metric).__name__
     signature = metric.get_signature().format(short=False)
-    return Score(name, found.score, signature, found._ci if with_interval else None)
+    return Score(found.name, found.score, signature, found._ci if resamples > 1 else None)

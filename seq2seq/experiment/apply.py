@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from seq2seq.config import from_tree
 from seq2seq.data.text import decode, read_lines, read_parallel, split_lines
+from seq2seq.errors import CheckpointError, SettingsError
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.outputs import draw_attention, score_split, write_lines
 from seq2seq.experiment.settings import EvaluateSettings, TrainSettings, TranslateSettings
@@ -46,7 +47,12 @@ def load_checkpoint(
     checkpoint: Checkpoint, search: SearchConfig | None, runtime: RuntimeConfig | None
 ) -> Translator:
     """A translator from an open checkpoint; null arguments mean the checkpoint's own settings."""
-    settings = from_tree(checkpoint.settings, TrainSettings)
+    try:
+        settings = from_tree(checkpoint.settings, TrainSettings)
+    except SettingsError as error:
+        raise CheckpointError(
+            f"{checkpoint.folder} has settings of another version: {error}"
+        ) from None
     device = (runtime or settings.runtime).start()
     tokenizers = TokenizerPair.load(settings.tokenizer, checkpoint.tokenizer_folder)
     model = build_model(settings.model, tokenizers)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
+
+import torch
 
 from seq2seq.config import TARGET, to_tree
 from seq2seq.data.base import DataConfig, Split, without_blanks
@@ -36,6 +39,7 @@ def train(settings: TrainSettings) -> int:
         The exit code: 0, or 128 plus the signal that stopped it.
     """
     device = settings.runtime.start()
+    _check_model(settings)
     run_dir = _run_folder(settings)
     journal = Journal(run_dir)
     checkpoint = Checkpoint.open(run_dir / "last") if settings.resume else None
@@ -104,10 +108,16 @@ def train(settings: TrainSettings) -> int:
     stopped_by = trainer.run()
     if stopped_by is not None:
         journal.say(f"stopped after step {state.step:,}; the run is saved. Go on with:")
-        journal.say(f"  python scripts/train.py resume={run_dir}")
+        journal.say(f"  python scripts/train.py resume={quote(str(run_dir))}")
         return 128 + stopped_by
     _conclude(settings, run_dir, translator, validation, state, journal)
     return 0
+
+
+def _check_model(settings: TrainSettings) -> None:
+    """Raises SettingsError where the model's parts do not fit, before any data are read."""
+    with torch.random.fork_rng(devices=[]):  # leaves the generator as it was
+        settings.model.build(8, 8, is_joint=settings.tokenizer.joint)
 
 
 def _run_folder(settings: TrainSettings) -> Path:
@@ -183,5 +193,5 @@ def _conclude(
         journal.say(f"attention pictures             {run_dir / 'attention'}")
     journal.say(
         "translate with                 "
-        f"python scripts/translate.py checkpoint={run_dir / 'best'} < INPUT > OUTPUT"
+        f"python scripts/translate.py checkpoint={quote(str(run_dir / 'best'))} < INPUT > OUTPUT"
     )

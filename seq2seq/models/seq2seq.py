@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -76,6 +78,15 @@ class Seq2Seq(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
 
+@contextmanager
+def _blaming(group: str) -> Iterator[None]:
+    """Completes the key of a SettingsError that a part raises about a setting of its own."""
+    try:
+        yield
+    except SettingsError as error:
+        raise (error if error.key.startswith("model.") else error.under(group)) from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Seq2SeqConfig(Config):
     """The model's parts and the widths that they share.
@@ -111,8 +122,10 @@ class Seq2SeqConfig(Config):
             raise SettingsError(
                 "model.tie", "is all, which needs one vocabulary: set tokenizer.joint=true."
             )
-        encoder = self.encoder.build(self.embedding_dim, self.positions)
-        decoder = self.decoder.build(self.embedding_dim, encoder.memory_dim, self.attention)
+        with _blaming("model.encoder"):
+            encoder = self.encoder.build(self.embedding_dim, self.positions)
+        with _blaming("model.attention"):
+            decoder = self.decoder.build(self.embedding_dim, encoder.memory_dim, self.attention)
         if self.tie != "none" and decoder.hidden_dim != self.embedding_dim:
             raise SettingsError(
                 "model.tie",

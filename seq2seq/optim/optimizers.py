@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import nn
 
-from seq2seq.config import Config, Fraction, NonNegative, Positive
+from seq2seq.config import AtLeast, Below, Config, NonNegative, Positive
+
+Momentum = Annotated[float, AtLeast(0), Below(1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +41,8 @@ class AdamWConfig(OptimizerConfig):
         weight_decay: on matrices; biases, norms and other vectors are spared.
     """
 
-    beta1: Fraction = 0.9
-    beta2: Fraction = 0.999
+    beta1: Momentum = 0.9
+    beta2: Momentum = 0.999
     epsilon: Positive = 1e-8
     weight_decay: NonNegative = 0.0
 

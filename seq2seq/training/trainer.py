@@ -94,6 +94,7 @@ class Trainer:
         self.device = device
         self.peak_rates = [group["lr"] for group in optimizer.param_groups]
         self.meter = Meter()
+        self.started = time.monotonic()
         self.plan = self._plan_epoch()
         if state.batch and state.batch >= len(self.plan):
             raise RunError(
@@ -105,24 +106,26 @@ class Trainer:
 
     def run(self) -> int | None:
         """Trains. Returns the signal that stopped it, or None where it ended by itself."""
-        started = time.monotonic() - self.state.seconds
+        self.started = time.monotonic() - self.state.seconds
         self.journal.open_bar()
         try:
             with StopRequest() as request:
                 for group in self._groups():
                     self._step(group)
                     self._advance(len(group))
-                    self.state.seconds = time.monotonic() - started
+                    self._tell_time()
                     self._show()
                     if self._is_validation_due():
                         self._validate()
-                        self.state.seconds = time.monotonic() - started
                     if self.state.is_finished or request.signal is not None:
                         break
         finally:
             self.journal.close_bar()
         self.save("last")
         return request.signal
+
+    def _tell_time(self) -> None:
+        self.state.seconds = time.monotonic() - self.started
 
     def _groups(self) -> Iterator[list[list[int]]]:
         """The batches of each coming step, from where the run stands; ends when it is finished."""
@@ -204,6 +207,7 @@ class Trainer:
         """Scores the model, keeps it if it is the best, and shows how it does."""
         self.journal.progress(self._progress(), "validating ...")
         found = self.validator()
+        self._tell_time()
         state = self.state
         record = {
             "step": state.step,

@@ -139,3 +139,12 @@ def test_tying_is_refused_where_it_cannot_be():
         with pytest.raises(SettingsError, match=r"as wide as the embeddings \(8\), but it is 12"):
             replace(wide, tie=tie).build(20, 20, is_joint=True)
     replace(GRU, tie="target_output").build(20, 30, is_joint=False)
+
+
+def test_a_part_that_does_not_fit_is_named_in_full():
+    three_heads = MultiHeadAttentionConfig(num_heads=3)
+    with pytest.raises(SettingsError, match=r"`model.attention.num_heads` of 3 must divide"):
+        replace(GRU, attention=three_heads).build(20, 20, is_joint=True)
+    encoder = replace(TRANSFORMER.encoder, num_heads=3)
+    with pytest.raises(SettingsError, match=r"`model.encoder.num_heads` of 3 must divide"):
+        replace(TRANSFORMER, encoder=encoder).build(20, 20, is_joint=True)

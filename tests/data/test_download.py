@@ -34,7 +34,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
         if self.path not in self.server.files:
-            self.send_error(404)
+            self.send_error(503 if "busy" in self.path else 404)
             return
         content, length = self.server.files[self.path]
         self.send_response(200)
@@ -108,9 +108,17 @@ def test_a_connection_that_breaks_off_is_tried_again_and_then_refused(server, tm
 
 def test_a_file_that_is_not_there_is_asked_for_once(server, tmp_path):
     address = server.address("missing.gz")
-    assert refusal_of(address, tmp_path) == f"{address} answers 404 (Not Found): {ADVICE}."
+    refusal = refusal_of(address, tmp_path)
+    assert refusal.startswith(f"{address} cannot be reached (it answers 404, Not Found).")
+    assert refusal.endswith(f"{ADVICE}.")
     assert server.asked == ["/missing.gz"]
     assert not list(tmp_path.iterdir())
+
+
+def test_a_busy_server_is_asked_again(server, tmp_path):
+    refusal = refusal_of(server.address("busy.gz"), tmp_path)
+    assert "it answers 503, Service Unavailable" in refusal
+    assert server.asked == ["/busy.gz"] * download.ATTEMPTS
 
 
 def test_without_network_the_line_says_how_to_get_the_data(server, tmp_path):

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from .constituents import NOTHING, Nominal, Phrase, Token, Weight, link
-from .entries import Forms, Modal, Verb
-from .verbs import BE, HAVE
+from seq2seq.data.phrasebook.constituents import NOTHING, Nominal, Phrase, Token, Weight, link
+from seq2seq.data.phrasebook.entries import Forms, Modal, Verb
+from seq2seq.data.phrasebook.verbs import BE, HAVE
 
 _DO_PRESENT: Forms = ("do", "do", "does", "do")
 _DO_PAST: Forms = ("did", "did", "did", "did")

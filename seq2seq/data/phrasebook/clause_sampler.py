@@ -2,12 +2,12 @@
 
 from enum import Enum
 
-from . import function_words as words
-from .clause import Clause
-from .constituents import NOTHING, Nominal, Phrase, adverbial, link
-from .entries import Adverb, Agreement, Case, Frame, Kind, Modal, Verb
-from .noun_sampler import Moment, NounSampler, Subject
-from .verbs import VERBS
+from seq2seq.data.phrasebook import function_words as words
+from seq2seq.data.phrasebook.clause import Clause
+from seq2seq.data.phrasebook.constituents import NOTHING, Nominal, Phrase, adverbial, link
+from seq2seq.data.phrasebook.entries import Adverb, Agreement, Case, Frame, Kind, Modal, Verb
+from seq2seq.data.phrasebook.noun_sampler import Moment, NounSampler, Subject
+from seq2seq.data.phrasebook.verbs import VERBS
 
 # A choice is uniform over a tuple; what should come often stands in it often.
 _FRAMES = (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from .entries import (
+from seq2seq.data.phrasebook.entries import (
     Adjective,
     Adverb,
     Agreement,
@@ -20,8 +20,13 @@ from .entries import (
     Pronoun,
     Slot,
 )
-from .function_words import AND, CONTRACTIONS
-from .inflection import adjective_form, determiner_form, noun_form, relative_pronoun_form
+from seq2seq.data.phrasebook.function_words import AND, CONTRACTIONS
+from seq2seq.data.phrasebook.inflection import (
+    adjective_form,
+    determiner_form,
+    noun_form,
+    relative_pronoun_form,
+)
 
 
 # Tokens and phrases never change. To declare them frozen would make a corpus take a tenth longer.

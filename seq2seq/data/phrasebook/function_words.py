@@ -1,6 +1,6 @@
 """Determiners, pronouns, prepositions, adverbs, conjunctions and modal verbs."""
 
-from .entries import (
+from seq2seq.data.phrasebook.entries import (
     Adverb,
     Agreement,
     Case,

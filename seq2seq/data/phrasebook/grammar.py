@@ -3,10 +3,9 @@
 import random
 from dataclasses import dataclass
 
+from seq2seq.data.phrasebook.constituents import Phrase, Token, link
+from seq2seq.data.phrasebook.sentences import SentenceSampler
 from seq2seq.errors import DataError
-
-from .constituents import Phrase, Token, link
-from .sentences import SentenceSampler
 
 MAX_PAIRS = 500_000
 """How many distinct pairs are promised. The grammar has more, but repeats itself more and more."""

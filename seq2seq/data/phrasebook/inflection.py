@@ -1,6 +1,6 @@
 """German declension: endings are looked up by case and slot (gender, or plural)."""
 
-from .entries import Adjective, Case, Determiner, Noun, Pattern, Slot
+from seq2seq.data.phrasebook.entries import Adjective, Case, Determiner, Noun, Pattern, Slot
 
 #                 masculine neuter feminine plural
 _FULL_ENDINGS = (

@@ -1,6 +1,6 @@
 """Nouns and adjectives. Each English word has one German counterpart, whatever the sentence."""
 
-from .entries import Adjective, Kind, Noun, Owned, Slot
+from seq2seq.data.phrasebook.entries import Adjective, Kind, Noun, Owned, Slot
 
 _GENDERS = {"der": Slot.MASCULINE, "die": Slot.FEMININE, "das": Slot.NEUTER}
 

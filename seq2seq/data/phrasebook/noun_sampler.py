@@ -7,8 +7,8 @@ from enum import Enum
 from functools import cache
 from typing import TypeVar
 
-from . import function_words as words
-from .constituents import (
+from seq2seq.data.phrasebook import function_words as words
+from seq2seq.data.phrasebook.constituents import (
     Nominal,
     Phrase,
     adverbial,
@@ -17,9 +17,9 @@ from .constituents import (
     personal_pronoun,
     prepositional,
 )
-from .entries import Adjective, Case, Determiner, Kind, Noun, Owned, Pronoun
-from .function_words import PREPOSITIONS
-from .lexicon import ADJECTIVES, NOUNS
+from seq2seq.data.phrasebook.entries import Adjective, Case, Determiner, Kind, Noun, Owned, Pronoun
+from seq2seq.data.phrasebook.function_words import PREPOSITIONS
+from seq2seq.data.phrasebook.lexicon import ADJECTIVES, NOUNS
 
 T = TypeVar("T")
 

@@ -1,9 +1,9 @@
 """Random sentences of every shape."""
 
-from . import function_words as words
-from .clause import Clause, Order
-from .clause_sampler import ClauseSampler
-from .constituents import (
+from seq2seq.data.phrasebook import function_words as words
+from seq2seq.data.phrasebook.clause import Clause, Order
+from seq2seq.data.phrasebook.clause_sampler import ClauseSampler
+from seq2seq.data.phrasebook.constituents import (
     TARGET_COMMA,
     Nominal,
     Phrase,
@@ -12,10 +12,10 @@ from .constituents import (
     relative_pronoun,
     with_relative_clause,
 )
-from .entries import Adverb, Case, Frame, Kind, Noun
-from .lexicon import LIVING
-from .noun_sampler import Moment, Subject
-from .verbs import ASK, HAVE, VERBS
+from seq2seq.data.phrasebook.entries import Adverb, Case, Frame, Kind, Noun
+from seq2seq.data.phrasebook.lexicon import LIVING
+from seq2seq.data.phrasebook.noun_sampler import Moment, Subject
+from seq2seq.data.phrasebook.verbs import ASK, HAVE, VERBS
 
 _OBJECT_VERBS = tuple(
     (verb, case)

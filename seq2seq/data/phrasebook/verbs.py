@@ -1,8 +1,8 @@
 """The verbs, grouped by what they take beside a subject, each given by its principal parts."""
 
-from .entries import Forms, Frame, Kind, Verb
-from .function_words import MANNERS
-from .lexicon import GOODS, LIVING
+from seq2seq.data.phrasebook.entries import Forms, Frame, Kind, Verb
+from seq2seq.data.phrasebook.function_words import MANNERS
+from seq2seq.data.phrasebook.lexicon import GOODS, LIVING
 
 _PEOPLE = (Kind.PERSON,)
 _BEASTS = (Kind.ANIMAL,)

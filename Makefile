@@ -5,8 +5,8 @@ VENV ?= .venv
 PYTHON ?=
 # The extras of pyproject.toml to install, kept by an environment once it is made.
 EXTRAS ?= $(shell cat $(VENV)/.extras 2>/dev/null || echo torchtext,dev)
-# More packages for the environment, such as torch==2.13.0.
-PACKAGES ?=
+# More packages for the environment, such as torch==2.13.0; kept likewise.
+PACKAGES ?= $(shell cat $(VENV)/.packages 2>/dev/null)
 # Handed to the command that a target runs.
 ARGS ?=
 
@@ -55,9 +55,11 @@ clean: ## remove caches and build leftovers (environments, data and runs stay)
 
 # An environment is whole when its last step has written the name of this folder into it. So one
 # cut short in the making, one whose Python is gone, and one moved along with its folder are made
-# anew; a whole one that is older than pyproject.toml is brought up to date.
+# anew; a whole one that is older than pyproject.toml, or that was made with other extras or packages
+# than those asked for, is brought up to date.
 WHOLE := $(shell test -x $(RUN) && cat $(READY) 2>/dev/null)
-ifneq ($(WHOLE),$(CURDIR))
+WITH := $(shell cat $(VENV)/.extras $(VENV)/.packages 2>/dev/null)
+ifneq ($(WHOLE) $(strip $(WITH)),$(CURDIR) $(strip $(EXTRAS) $(PACKAGES)))
 $(READY): FORCE
 endif
 
@@ -78,6 +80,7 @@ $(READY): pyproject.toml
 	$(PIP) 'pip>=22' && $(PIP) --editable '.[$(EXTRAS)]' $(PACKAGES) || \
 	    fail "pip could not install everything (its words stand above); 'make env' tries again"; \
 	echo '$(EXTRAS)' > $(VENV)/.extras; \
+	echo '$(PACKAGES)' > $(VENV)/.packages; \
 	echo '$(CURDIR)' > $@
 
 ifneq ($(findstring torchtext,$(EXTRAS)),)

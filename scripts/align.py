@@ -8,4 +8,4 @@ from seq2seq.experiment import AlignSettings, align
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 if __name__ == "__main__":
-    launch.run(launch.for_checkpoint("align", "data", "runtime"), AlignSettings, align, CONFIGS)
+    launch.run(launch.for_checkpoint("align", "data"), AlignSettings, align, CONFIGS)

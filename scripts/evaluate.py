@@ -9,7 +9,7 @@ CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 if __name__ == "__main__":
     launch.run(
-        launch.for_checkpoint("evaluate", "data", "search", "runtime", "lowercase_scores"),
+        launch.for_checkpoint("evaluate", "data", "search", "lowercase_scores"),
         EvaluateSettings,
         evaluate,
         CONFIGS,

@@ -9,7 +9,7 @@ CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 if __name__ == "__main__":
     launch.run(
-        launch.for_checkpoint("translate", "search", "runtime"),
+        launch.for_checkpoint("translate", "search"),
         TranslateSettings,
         translate,
         CONFIGS,

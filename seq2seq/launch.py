@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -27,7 +27,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from seq2seq.config import Config, field_types, from_tree
-from seq2seq.errors import CheckpointError, SettingsError, UserError
+from seq2seq.errors import CheckpointError, RunError, SettingsError, UserError
 from seq2seq.overrides import compose, expand, read
 from seq2seq.training.checkpoint import Checkpoint
 
@@ -42,6 +42,8 @@ def for_training(given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """A new run's config, or a resumed run's own settings."""
     if given.get("resume") is None:
         return "train", {}
+    if "run_dir" in given:
+        raise SettingsError("run_dir", "cannot go with resume: a run goes on in its own folder.")
     return "resume", Checkpoint.open(_folder(given, "resume") / "last").settings
 
 
@@ -95,6 +97,8 @@ def run(
         except BrokenPipeError:  # whoever reads the output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
+        except OSError as error:  # a full disk, say
+            _end(RunError(f"{error.filename or 'The output'}: {error.strerror}."))
         except Exception:  # a bug: its traceback, without Hydra's part
             traceback.print_exc()
             sys.exit(1)
@@ -165,7 +169,18 @@ def _store(saved: Mapping[str, Any], settings_class: type[Config]) -> None:
     """
     if unknown := [str(key) for key in saved if key not in field_types(settings_class)]:
         raise CheckpointError(f"The checkpoint's settings hold `{unknown[0]}`, which is not one.")
+    if found := next(_interpolations(saved), None):
+        raise CheckpointError(f"The checkpoint's settings hold {found!r}, which will not be read.")
     ConfigStore.instance().store(name=SAVED, node=dict(saved))
+
+
+def _interpolations(tree: Any) -> Iterator[str]:
+    """The texts in a tree that Hydra would resolve, from this machine's environment for one."""
+    if isinstance(tree, Mapping):
+        for value in tree.values():
+            yield from _interpolations(value)
+    elif isinstance(tree, str) and "${" in tree:
+        yield tree
 
 
 def _separate(composed: DictConfig) -> None:

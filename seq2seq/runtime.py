@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import random
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -26,31 +25,32 @@ class RuntimeConfig(Config):
         seed: of every random generator; the same seed gives the same result on the same machine.
     """
 
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     num_threads: Annotated[int, Between(0, 1024)] = 0
     keep_memory: bool = True
     seed: Annotated[int, Between(0, 2**32 - 1)] = 1  # what torch's CPU generator tells apart
 
     def start(self) -> torch.device:
-        """Seeds the generators, sets the threads and returns the device.
+        """Seeds torch, sets threads and memory for the whole process, and returns the device.
 
         Raises:
             SettingsError: the device asked for is not there.
         """
-        random.seed(self.seed)
         torch.manual_seed(self.seed)
         if self.num_threads:
             torch.set_num_threads(self.num_threads)
         if self.keep_memory:
             _keep_freed_memory()
-        found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-        if self.device == "auto":
-            return torch.device("cuda" if found["cuda"] else "cpu")
-        if not found.get(self.device, True):
+        return self.found_device()
+
+    def found_device(self) -> torch.device:
+        """The device, leaving the process as it is. Raises SettingsError where it is not there."""
+        has_gpu = torch.cuda.is_available()
+        if self.device == "cuda" and not has_gpu:
             raise SettingsError(
-                "runtime.device", f"is {self.device}, but torch finds none here. Use auto or cpu."
+                "runtime.device", "is cuda, but torch finds no GPU here. Use auto or cpu."
             )
-        return torch.device(self.device)
+        return torch.device("cuda" if has_gpu and self.device != "cpu" else "cpu")
 
 
 def _keep_freed_memory() -> None:
@@ -59,9 +59,10 @@ def _keep_freed_memory() -> None:
         return
     trim_threshold, top_pad, mmap_threshold = -1, -2, -3  # names of mallopt(3), by malloc.h
     libc = ctypes.CDLL(None)
-    libc.mallopt(mmap_threshold, 1 << 30)
-    libc.mallopt(trim_threshold, (1 << 31) - 1)
-    libc.mallopt(top_pad, 1 << 26)
+    # Some versions refuse more than 32 MiB, and take nothing larger.
+    if libc.mallopt(mmap_threshold, 1 << 30) or libc.mallopt(mmap_threshold, 1 << 25):
+        libc.mallopt(trim_threshold, (1 << 31) - 1)
+        libc.mallopt(top_pad, 1 << 26)
 
 
 def random_state() -> dict[str, torch.Tensor]:
@@ -69,8 +70,6 @@ def random_state() -> dict[str, torch.Tensor]:
     states = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         states["cuda"] = torch.cuda.get_rng_state()
-    if torch.backends.mps.is_available():
-        states["mps"] = torch.mps.get_rng_state()
     return states
 
 
@@ -79,8 +78,6 @@ def restore_random_state(states: dict[str, torch.Tensor]) -> None:
     torch.set_rng_state(states["cpu"])
     if "cuda" in states and torch.cuda.is_available():
         torch.cuda.set_rng_state(states["cuda"])
-    if "mps" in states and torch.backends.mps.is_available():
-        torch.mps.set_rng_state(states["mps"])
 
 
 def describe(device: torch.device) -> str:

@@ -45,7 +45,9 @@ def tiny_batch():
     from seq2seq.data.batches import EncodedPairs
 
     pairs = EncodedPairs(
-        source=[[5, 6, 7, 8, 9], [10], [11, 12, 13]], target=[[4, 5, 6], [7, 8, 9, 10, 11], [12]]
+        source=[[5, 6, 7, 8, 9], [10], [11, 12, 13]],
+        target=[[4, 5, 6], [7, 8, 9, 10, 11], [12]],
+        lines=[1, 2, 3],
     )
     return pairs.batch([0, 1, 2])
 
@@ -72,3 +74,31 @@ def build_tiny_model(vocabulary_size: int = 20):
         positions=NoPositionsConfig(),
     )
     return config.build(vocabulary_size, vocabulary_size, is_joint=True).eval()
+
+
+def every_model():
+    """Each encoder with each attention, decoder and position encoding that the YAML folders offer.
+
+    Pairs of (name, Seq2SeqConfig). Combinations that refuse themselves are left out.
+    """
+    import itertools
+
+    import yaml
+
+    from seq2seq.config import from_tree
+    from seq2seq.errors import SettingsError
+    from seq2seq.models.seq2seq import Seq2SeqConfig
+
+    def options(group):
+        for path in sorted((CONFIGS / "model" / group).glob("*.yaml")):
+            tree = yaml.safe_load(path.read_text("utf-8"))
+            yield path.stem, {key: value for key, value in tree.items() if key != "defaults"}
+
+    groups = ("encoder", "decoder", "attention", "positions")
+    for chosen in itertools.product(*(options(group) for group in groups)):
+        parts = {group: tree for group, (_, tree) in zip(groups, chosen, strict=True)}
+        try:
+            model = from_tree({"embedding_dim": 16, **parts}, Seq2SeqConfig)
+        except SettingsError:
+            continue
+        yield "-".join(name for name, _ in chosen), model

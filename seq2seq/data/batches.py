@@ -10,6 +10,7 @@ from torch import Tensor
 
 from seq2seq.data.batching.base import Lengths
 from seq2seq.data.text import ParallelText
+from seq2seq.errors import DataError
 from seq2seq.special_tokens import BOS, EOS, PAD
 from seq2seq.tokenizers.base import TokenizerPair
 
@@ -26,7 +27,6 @@ class Batch:
         target_input: ids (B, T): BOS, then the sentence.
         target_output: ids (B, T): the sentence, then EOS.
         target_mask: bool (B, T), True at real tokens, EOS among them.
-        indices: which pairs these are.
     """
 
     source: Tensor
@@ -34,7 +34,6 @@ class Batch:
     target_input: Tensor
     target_output: Tensor
     target_mask: Tensor
-    indices: tuple[int, ...]
 
     @property
     def num_tokens(self) -> int:
@@ -49,24 +48,42 @@ class Batch:
             target_input=self.target_input.to(device),
             target_output=self.target_output.to(device),
             target_mask=self.target_mask.to(device),
-            indices=self.indices,
         )
 
 
 @dataclass(frozen=True)
 class EncodedPairs:
-    """Pairs as ids without BOS and EOS."""
+    """Pairs as ids without BOS and EOS.
+
+    A pair of which a side has no token (a blank line, or nothing but invisible characters) teaches
+    nothing, and is left out as a pair.
+
+    Attributes:
+        source: ids of each source.
+        target: ids of each target.
+        lines: where each pair stood in its text, from 1.
+        num_left_out: pairs without a token on some side.
+    """
 
     source: list[list[int]]
     target: list[list[int]]
+    lines: list[int]
+    num_left_out: int = 0
 
     @classmethod
     def encode(cls, pairs: ParallelText, tokenizers: TokenizerPair) -> EncodedPairs:
-        """Tokenizes both sides."""
-        return cls(
-            [tokenizers.source.encode(sentence) for sentence in pairs.source],
-            [tokenizers.target.encode(sentence) for sentence in pairs.target],
-        )
+        """Tokenizes both sides. Raises DataError where no pair is left."""
+        kept = []
+        for line, (source, target) in enumerate(
+            zip(pairs.source, pairs.target, strict=True), start=1
+        ):
+            ids = tokenizers.source.encode(source), tokenizers.target.encode(target)
+            if all(ids):
+                kept.append((*ids, line))
+        if not kept:
+            raise DataError(f"{pairs.origin}: no pair has text on both sides.")
+        sources, targets, lines = (list(column) for column in zip(*kept, strict=True))
+        return cls(sources, targets, lines, len(pairs) - len(kept))
 
     def __len__(self) -> int:
         return len(self.source)
@@ -85,7 +102,7 @@ class EncodedPairs:
         targets = [self.target[index] for index in indices]
         target_input, target_mask = pad([[BOS, *target] for target in targets])
         target_output, _ = pad([[*target, EOS] for target in targets])
-        return Batch(source, source_mask, target_input, target_output, target_mask, tuple(indices))
+        return Batch(source, source_mask, target_input, target_output, target_mask)
 
 
 def pad(sequences: Sequence[Ids]) -> tuple[Tensor, Tensor]:

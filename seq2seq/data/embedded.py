@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from seq2seq.config import Count, NonNegativeInt
 from seq2seq.data.base import DataConfig, Split
-from seq2seq.data.phrasebook.grammar import PhrasePair, generate
+from seq2seq.data.phrasebook.grammar import MAX_PAIRS, PhrasePair, generate
 from seq2seq.data.text import ParallelText
+from seq2seq.errors import SettingsError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,15 @@ class PhrasebookConfig(DataConfig):
     validation_pairs: Count = 500
     test_pairs: Count = 1000
     grammar_seed: NonNegativeInt = 2015
+
+    def check(self) -> None:
+        total = self.train_pairs + self.validation_pairs + self.test_pairs
+        if total > MAX_PAIRS:
+            raise SettingsError(
+                "train_pairs",
+                f"is {self.train_pairs}: with validation and test that makes {total} pairs, but "
+                f"the grammar gives {MAX_PAIRS} distinct ones.",
+            )
 
     def read(self, split: Split) -> ParallelText:
         pairs = self.phrases(split)

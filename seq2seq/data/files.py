@@ -7,7 +7,7 @@ from pathlib import Path
 
 from seq2seq.data.base import DataConfig, Split
 from seq2seq.data.text import ParallelText, read_parallel
-from seq2seq.errors import DataError
+from seq2seq.errors import DataError, SettingsError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,15 @@ class FilesConfig(DataConfig):
     test_source: str | None = None
     test_target: str | None = None
 
+    def check(self) -> None:
+        if (self.test_source is None) != (self.test_target is None):
+            raise SettingsError("test_source", "and test_target go together: give both or none.")
+
+    def has_test(self) -> bool:
+        return self.test_source is not None
+
     def read(self, split: Split) -> ParallelText:
         source, target = getattr(self, f"{split}_source"), getattr(self, f"{split}_target")
         if source is None or target is None:
-            raise DataError(f"Set data.{split}_source and data.{split}_target to {split} files.")
+            raise DataError("There is no test split: set data.test_source and data.test_target.")
         return read_parallel(Path(source), Path(target))

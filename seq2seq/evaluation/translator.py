@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -51,11 +52,17 @@ class Translator:
         self, sentences: Sequence[str], on_progress: Callable[[int], object] | None = None
     ) -> list[str]:
         """The translations; `on_progress` hears how many sentences each finished batch had."""
-        found = self.hypotheses(
-            [self.tokenizers.source.encode(one) if one.strip() else [] for one in sentences],
-            on_progress,
-        )
-        return ["" if one is None else self.text(one) for one in found]
+        return self.texts(self.hypotheses(self.encode(sentences), on_progress))
+
+    def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        """The source ids of each sentence; a blank one has none."""
+        encode = self.tokenizers.source.encode
+        return [encode(one) if one.strip() else [] for one in sentences]
+
+    def texts(self, hypotheses: Sequence[Hypothesis | None]) -> list[str]:
+        """The sentences of hypotheses, each on one line; None gives a blank one."""
+        decode = self.tokenizers.target.decode
+        return ["" if one is None else decode(one.tokens).replace("\n", " ") for one in hypotheses]
 
     def hypotheses(
         self,
@@ -72,7 +79,7 @@ class Translator:
         )
         if on_progress and len(order) < len(sources):
             on_progress(len(sources) - len(order))
-        with self._evaluating():
+        with evaluating(self.model):
             for start in range(0, len(order), self.search.batch_size):
                 chosen = order[start : start + self.search.batch_size]
                 ids, mask = pad([sources[index] for index in chosen])
@@ -83,49 +90,45 @@ class Translator:
                     on_progress(len(chosen))
         return found
 
-    def text(self, hypothesis: Hypothesis) -> str:
-        """The sentence of a hypothesis, on one line."""
-        return " ".join(self.tokenizers.target.decode(hypothesis.tokens).split("\n"))
-
     def explain(self, sentence: str) -> Explanation | None:
-        """A translation with its attention; None for a blank sentence.
+        """A translation with its attention; None for a blank sentence."""
+        sources = self.encode([sentence])
+        (best,) = self.hypotheses(sources)
+        return None if best is None else self.explanation(sources[0], best)
 
-        The weights come from one teacher-forced pass over the chosen hypothesis, so that they are
-        right under any search.
+    def explanation(self, source: Sequence[int], hypothesis: Hypothesis) -> Explanation:
+        """Where the decoder looks as it writes a hypothesis of an encoded source.
+
+        The weights come from one teacher-forced pass over it, so that they are right under any
+        search.
         """
-        source = self.tokenizers.source.encode(sentence)
-        (best,) = self.hypotheses([source])
-        if best is None:
-            return None
-        weights = self.attention(source, best.tokens)
-        labels = [*self.tokenizers.target.tokens(best.tokens), SPECIAL_TOKENS[EOS]]
-        return Explanation(self.text(best), self.tokenizers.source.tokens(source), labels, weights)
+        labels = [*self.tokenizers.target.tokens(hypothesis.tokens), SPECIAL_TOKENS[EOS]]
+        return Explanation(
+            self.texts([hypothesis])[0],
+            self.tokenizers.source.tokens(source),
+            labels,
+            self.attention(source, hypothesis.tokens),
+        )
 
     @torch.inference_mode()
     def attention(self, source: Sequence[int], target: Sequence[int]) -> Tensor:
         """The weights (T + 1, S) with which a pair of encoded sentences is decoded, EOS last."""
         ids, mask = pad([source])
         previous, _ = pad([[BOS, *target]])
-        with self._evaluating():
+        with evaluating(self.model):
             decoded = self.model(
                 ids.to(self.device), mask.to(self.device), previous.to(self.device)
             )
         weights: Tensor = decoded.weights[0].cpu()
         return weights
 
-    def _evaluating(self) -> _Evaluating:
-        return _Evaluating(self.model)
 
-
-class _Evaluating:
+@contextmanager
+def evaluating(model: Seq2Seq) -> Iterator[Seq2Seq]:
     """Dropout off inside, and as it was afterwards."""
-
-    def __init__(self, model: Seq2Seq) -> None:
-        self.model = model
-
-    def __enter__(self) -> None:
-        self.was_training = self.model.training
-        self.model.eval()
-
-    def __exit__(self, *_: object) -> None:
-        self.model.train(self.was_training)
+    was_training = model.training
+    model.eval()
+    try:
+        yield model
+    finally:
+        model.train(was_training)

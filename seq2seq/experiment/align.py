@@ -18,15 +18,17 @@ def align(settings: AlignSettings) -> int:
     """Prints the alignment error rate of a checkpoint's attention over a split."""
     if not isinstance(settings.data, PhrasebookConfig):
         raise DataError("Only data=phrasebook has a gold alignment to compare with.")
-    translator = load_checkpoint(Checkpoint.open(Path(settings.checkpoint)), None, settings.runtime)
+    translator = load_checkpoint(
+        Checkpoint.open(Path(settings.checkpoint)), None, settings.runtime.start()
+    )
     source, target = translator.tokenizers.source, translator.tokenizers.target
     found_and_gold = []
     for pair in tqdm(settings.data.phrases(settings.split), unit="pair", leave=False, disable=None):
         source_ids, target_ids = source.encode(pair.source_text), target.encode(pair.target_text)
         if (len(source_ids), len(target_ids)) != (len(pair.source), len(pair.target)):
             raise DataError(
-                f"The gold alignment is between words, but this tokenizer makes "
-                f"{len(source_ids)} tokens of {pair.source_text!r}. Train with tokenizer=word."
+                f"The gold alignment is between words, but this tokenizer cuts "
+                f"{pair.source_text!r} or its translation otherwise. Train with tokenizer=word."
             )
         weights = translator.attention(source_ids, target_ids)[:-1]  # EOS aligns to nothing
         found_and_gold.append((peaks(weights), pair.alignment))

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any, Literal
 
+import torch
 from tqdm import tqdm
 
+import seq2seq
 from seq2seq.config import from_tree
 from seq2seq.data.text import decode, read_lines, read_parallel, split_lines
-from seq2seq.errors import CheckpointError, SettingsError
+from seq2seq.errors import CheckpointError, DataError, SettingsError
 from seq2seq.evaluation.translator import Translator
-from seq2seq.experiment.outputs import draw_attention, score_split, write_lines
+from seq2seq.experiment.outputs import (
+    check_writable,
+    described,
+    draw_attention,
+    fresh_folder,
+    make_folder,
+    score_split,
+    write_lines,
+)
 from seq2seq.experiment.settings import EvaluateSettings, TrainSettings, TranslateSettings
 from seq2seq.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from seq2seq.runtime import RuntimeConfig
@@ -33,27 +44,28 @@ def load_translator(
     checkpoint: str | Path,
     *,
     search: SearchConfig | None = None,
-    runtime: RuntimeConfig | None = None,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> Translator:
     """A translator from a checkpoint folder, with the checkpoint's own search unless one is given.
 
     Raises:
         CheckpointError: the folder is not a checkpoint that this version can use.
+        SettingsError: the device is not there.
     """
-    return load_checkpoint(Checkpoint.open(Path(checkpoint)), search, runtime)
+    found_device = RuntimeConfig(device=device).found_device()
+    return load_checkpoint(Checkpoint.open(Path(checkpoint)), search, found_device)
 
 
 def load_checkpoint(
-    checkpoint: Checkpoint, search: SearchConfig | None, runtime: RuntimeConfig | None
+    checkpoint: Checkpoint, search: SearchConfig | None, device: torch.device
 ) -> Translator:
-    """A translator from an open checkpoint; null arguments mean the checkpoint's own settings."""
+    """A translator from an open checkpoint. Raises CheckpointError."""
     try:
         settings = from_tree(checkpoint.settings, TrainSettings)
     except SettingsError as error:
         raise CheckpointError(
-            f"{checkpoint.folder} has settings of another version: {error}"
+            f"{checkpoint.folder} has settings that do not fit: {error}"
         ) from None
-    device = (runtime or settings.runtime).start()
     tokenizers = TokenizerPair.load(settings.tokenizer, checkpoint.tokenizer_folder)
     model = build_model(settings.model, tokenizers)
     checkpoint.load_weights(model)
@@ -68,31 +80,57 @@ def evaluate(settings: EvaluateSettings) -> int:
         pairs = read_parallel(Path(settings.source), Path(settings.target))
         name = Path(settings.source).name
     else:
-        pairs, name = settings.data.read(settings.split), settings.split
-    translator = load_checkpoint(checkpoint, settings.search, settings.runtime)
-    beside = checkpoint.folder.with_name(f"{checkpoint.folder.name}-{name}")
+        name = settings.split or "test"
+        pairs = settings.data.read(settings.split or "test")
+    translator = load_checkpoint(checkpoint, settings.search, settings.runtime.start())
+    beside = fresh_folder(checkpoint.folder.with_name(f"{checkpoint.folder.name}-{name}"))
     folder = Path(settings.output_dir) if settings.output_dir else beside
-    for score in score_split(translator, pairs, folder, settings.lowercase_scores):
+    scores = score_split(
+        translator,
+        pairs,
+        folder,
+        lowercase=settings.lowercase_scores,
+        about=about_checkpoint(checkpoint),
+    )
+    for score in scores:
         print(score)
+    print(f"search {described(settings.search)}", file=sys.stderr)
     print(f"translations and results.json are in {folder}", file=sys.stderr)
     return 0
+
+
+def about_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
+    """What results tell about the checkpoint that they are of."""
+    return {
+        "checkpoint": str(checkpoint.folder),
+        "step": checkpoint.state.step,
+        "version": seq2seq.__version__,
+    }
 
 
 def translate(settings: TranslateSettings) -> int:
     """Translates lines: as many come out as go in, in their order."""
     checkpoint = Checkpoint.open(Path(settings.checkpoint))
+    if settings.output:
+        check_writable(Path(settings.output))
+    if settings.heatmaps:
+        make_folder(Path(settings.heatmaps))
     if settings.input:
         sentences = read_lines(Path(settings.input))
-    else:
+    elif sys.stdin is not None:
         sentences = split_lines(decode(sys.stdin.buffer.read(), "standard input"))
-    translator = load_checkpoint(checkpoint, settings.search, settings.runtime)
+    else:
+        raise DataError("The standard input is closed. Give input=FILE.")
+    translator = load_checkpoint(checkpoint, settings.search, settings.runtime.start())
+    sources = translator.encode(sentences)
     with tqdm(total=len(sentences), unit="line", desc="translating", disable=None) as bar:
-        translations = translator.translate(sentences, bar.update)
+        found = translator.hypotheses(sources, bar.update)
+    translations = translator.texts(found)
     if settings.output:
         write_lines(Path(settings.output), translations)
     else:
         sys.stdout.writelines(line + "\n" for line in translations)
     if settings.heatmaps:
-        pictures = draw_attention(translator, sentences, Path(settings.heatmaps))
-        print(f"{len(pictures)} attention pictures are in {settings.heatmaps}", file=sys.stderr)
+        num_pictures = draw_attention(translator, sources, found, Path(settings.heatmaps))
+        print(f"{num_pictures} attention pictures are in {settings.heatmaps}", file=sys.stderr)
     return 0

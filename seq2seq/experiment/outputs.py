@@ -5,41 +5,99 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
-from seq2seq.config import to_tree
+from seq2seq.config import TARGET, to_tree
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import RunError
 from seq2seq.evaluation.heatmap import draw_heatmap
 from seq2seq.evaluation.metrics import Score, all_scores
 from seq2seq.evaluation.translator import Translator
+from seq2seq.search.base import Hypothesis, SearchConfig
 
 
 def make_folder(folder: Path) -> None:
     """Makes a folder if need be. Raises RunError where nothing can be written into it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".probe"
-        probe.touch()
-        probe.unlink()
+        _probe(folder / ".probe")
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror}.") from None
 
 
-def write_lines(path: Path, lines: Sequence[str]) -> None:
-    """Writes UTF-8 lines that end with `\\n`. Raises RunError."""
+def check_writable(path: Path) -> None:
+    """Raises RunError where `write_lines` would, before the work that it would throw away."""
     try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(line + "\n" for line in lines)
+        if path.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
+        if not _is_device(path):
+            _probe(_part(path))
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}.") from None
 
 
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """Writes UTF-8 lines that end with `\\n`; the file appears whole. Raises RunError."""
+    part = path if _is_device(path) else _part(path)
+    try:
+        with open(part, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(line + "\n" for line in lines)
+        if part != path:
+            part.replace(path.resolve())
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a path is something like /dev/null, which must not be replaced by a file."""
+    return path.exists() and not path.is_file()
+
+
+def _part(path: Path) -> Path:
+    resolved = path.resolve()
+    return resolved.with_name(resolved.name + ".part")
+
+
+def _probe(path: Path) -> None:
+    path.touch()
+    path.unlink()
+
+
+def fresh_folder(folder: Path) -> Path:
+    """`folder`, or where that is taken `folder-2` and so on: results are never overwritten."""
+    number, chosen = 1, folder
+    while chosen.exists():
+        number += 1
+        chosen = folder.with_name(f"{folder.name}-{number}")
+    return chosen
+
+
+def described(search: SearchConfig) -> str:
+    """A search and its settings on one line, as they stand beside a score."""
+    tree = to_tree(search)
+    name = tree.pop(TARGET).rpartition(".")[2].removesuffix("Config").lower()
+    return f"{name} ({', '.join(f'{key} {value:g}' for key, value in tree.items())})"
+
+
 def score_split(
-    translator: Translator, pairs: ParallelText, folder: Path, lowercase: bool
+    translator: Translator,
+    pairs: ParallelText,
+    folder: Path,
+    *,
+    lowercase: bool,
+    about: dict[str, Any],
 ) -> list[Score]:
-    """Translates and scores pairs; writes `hypotheses.txt` and `results.json` into a folder."""
+    """Translates and scores pairs; writes `hypotheses.txt` and `results.json` into a folder.
+
+    Args:
+        translator: what to judge.
+        pairs: sentences and their references.
+        folder: made if need be.
+        lowercase: fold case.
+        about: what else the results should tell.
+    """
     make_folder(folder)
     with tqdm(
         total=len(pairs), unit="sentence", desc="translating", leave=False, disable=None
@@ -48,6 +106,7 @@ def score_split(
     scores = all_scores(translations, pairs.target, lowercase=lowercase)
     write_lines(folder / "hypotheses.txt", translations)
     results = {
+        **about,
         "data": pairs.origin,
         "num_sentences": len(pairs),
         "search": to_tree(translator.search),
@@ -57,13 +116,19 @@ def score_split(
     return scores
 
 
-def draw_attention(translator: Translator, sentences: Sequence[str], folder: Path) -> list[Path]:
-    """A picture of the attention for each sentence that is not blank, numbered by its line."""
+def draw_attention(
+    translator: Translator,
+    sources: Sequence[Sequence[int]],
+    hypotheses: Sequence[Hypothesis | None],
+    folder: Path,
+) -> int:
+    """A picture of the attention of each hypothesis, numbered by its line; returns how many."""
     make_folder(folder)
-    paths = []
-    for number, sentence in enumerate(sentences, start=1):
-        if found := translator.explain(sentence):
+    num_pictures = 0
+    for number, (source, hypothesis) in enumerate(zip(sources, hypotheses, strict=True), start=1):
+        if hypothesis is not None:
+            found = translator.explanation(source, hypothesis)
             path = folder / f"{number:04}.png"
             draw_heatmap(found.source_tokens, found.target_tokens, found.weights, path)
-            paths.append(path)
-    return paths
+            num_pictures += 1
+    return num_pictures

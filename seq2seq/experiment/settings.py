@@ -26,7 +26,7 @@ class TrainSettings(Config):
     Attributes:
         run_dir: folder for checkpoints, metrics, translations and pictures.
         resume: a run folder whose last checkpoint is where training goes on.
-        lowercase_scores: BLEU, chrF and TER fold case.
+        lowercase_scores: BLEU and chrF fold case, as TER always does.
     """
 
     run_dir: str
@@ -46,19 +46,19 @@ class TrainSettings(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings(Config):
-    """What `evaluate` depends on; data, search and runtime are the checkpoint's unless overridden.
+    """What `evaluate` depends on; data and search are the checkpoint's unless overridden.
 
     Attributes:
         checkpoint: its folder.
-        split: of the checkpoint's corpus, where no files are given.
+        split: of the checkpoint's corpus, where no files are given; null is test.
         source: file of sentences to translate.
         target: file of their references.
-        output_dir: where translations and results go; null makes a folder beside the checkpoint.
-        lowercase_scores: BLEU, chrF and TER fold case.
+        output_dir: where translations and results go; null makes a new one beside the checkpoint.
+        lowercase_scores: BLEU and chrF fold case, as TER always does.
     """
 
     checkpoint: str
-    split: Literal["train", "validation", "test"] = "test"
+    split: Literal["train", "validation", "test"] | None = None
     source: str | None = None
     target: str | None = None
     output_dir: str | None = None
@@ -70,11 +70,13 @@ class EvaluateSettings(Config):
     def check(self) -> None:
         if (self.source is None) != (self.target is None):
             raise SettingsError("source", "and `target` go together: give both files or none.")
+        if self.split is not None and self.source is not None:
+            raise SettingsError("split", "names data of the checkpoint, but files are given, too.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TranslateSettings(Config):
-    """What `translate` depends on; search and runtime are the checkpoint's unless overridden.
+    """What `translate` depends on; search is the checkpoint's unless overridden.
 
     Attributes:
         checkpoint: its folder.
@@ -93,7 +95,7 @@ class TranslateSettings(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class AlignSettings(Config):
-    """What `align` depends on; data and runtime are the checkpoint's unless overridden.
+    """What `align` depends on; data are the checkpoint's unless overridden.
 
     Attributes:
         checkpoint: its folder.

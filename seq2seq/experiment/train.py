@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -10,15 +11,16 @@ from typing import Any
 import torch
 
 from seq2seq.config import TARGET, to_tree
-from seq2seq.data.base import DataConfig, Split, without_blanks
+from seq2seq.data.base import DataConfig, Split
 from seq2seq.data.batches import EncodedPairs
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import DataError, RunError, SettingsError
 from seq2seq.evaluation.translator import Translator
-from seq2seq.experiment.apply import build_model
-from seq2seq.experiment.outputs import draw_attention, make_folder, score_split
+from seq2seq.experiment.apply import about_checkpoint, build_model
+from seq2seq.experiment.outputs import described, draw_attention, make_folder, score_split
 from seq2seq.experiment.settings import TrainSettings
 from seq2seq.runtime import describe
+from seq2seq.special_tokens import UNK
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.training.checkpoint import (
     SETTINGS_FILE,
@@ -31,6 +33,9 @@ from seq2seq.training.state import RunState
 from seq2seq.training.trainer import Trainer
 from seq2seq.training.validation import Validator
 
+FIXED_ON_RESUME = ("data", "tokenizer", "batching", "model", "search", "lowercase_scores")
+"""What weights, data order and the best score depend on."""
+
 
 def train(settings: TrainSettings) -> int:
     """Trains, tests the best checkpoint, and leaves all results in the run folder.
@@ -41,19 +46,21 @@ def train(settings: TrainSettings) -> int:
     device = settings.runtime.start()
     _check_model(settings)
     run_dir = _run_folder(settings)
-    journal = Journal(run_dir)
     checkpoint = Checkpoint.open(run_dir / "last") if settings.resume else None
     if checkpoint:
         _check_resumable(settings, checkpoint)
+    journal = Journal(run_dir)
     journal.say(f"run       {run_dir}")
     journal.say(f"machine   {describe(device)}")
 
-    pairs = _read_pairs(settings.data, "train", journal)
-    validation = _read_pairs(settings.data, "validation", journal)
+    pairs = _read(settings.data, "train")
+    validation = _read(settings.data, "validation")
+    test = _read(settings.data, "test") if settings.data.has_test() else None
     if checkpoint:
         tokenizers = TokenizerPair.load(settings.tokenizer, checkpoint.tokenizer_folder)
     else:
         tokenizers = TokenizerPair.train(settings.tokenizer, pairs.source, pairs.target)
+    encoded = EncodedPairs.encode(pairs, tokenizers)
     model = build_model(settings.model, tokenizers).to(device)
     optimizer = settings.optimizer.build(model.parameters())
     if checkpoint:
@@ -68,13 +75,10 @@ def train(settings: TrainSettings) -> int:
         lowercase=settings.lowercase_scores,
         num_samples=settings.training.num_samples,
     )
-    encoded = EncodedPairs.encode(pairs, tokenizers)
-    journal.say(
-        f"data      {len(pairs):,} training and {len(validation):,} validation pairs; "
-        f"vocabulary {tokenizers.source.vocabulary_size:,} -> "
-        f"{tokenizers.target.vocabulary_size:,}"
-    )
+    for line in _about(encoded, validation, tokenizers):
+        journal.say(f"data      {line}")
     journal.say(f"model     {model.num_parameters:,} parameters")
+    journal.say(f"search    {described(settings.search)}")
 
     tree = _to_file(replace(settings, run_dir=str(run_dir), resume=None))
     save_settings(run_dir / SETTINGS_FILE, tree)
@@ -104,13 +108,13 @@ def train(settings: TrainSettings) -> int:
         seed=settings.runtime.seed,
         device=device,
     )
-    validator.rehearse()
+    validator.rehearse(encoded)
     stopped_by = trainer.run()
     if stopped_by is not None:
         journal.say(f"stopped after step {state.step:,}; the run is saved. Go on with:")
         journal.say(f"  python scripts/train.py resume={quote(str(run_dir))}")
         return 128 + stopped_by
-    _conclude(settings, run_dir, translator, validation, state, journal)
+    _conclude(settings, run_dir, translator, validator, test, journal)
     return 0
 
 
@@ -123,35 +127,63 @@ def _check_model(settings: TrainSettings) -> None:
 def _run_folder(settings: TrainSettings) -> Path:
     """The run's folder, made if need be. Raises RunError where another run is there already."""
     run_dir = Path(settings.resume or settings.run_dir)
-    if not settings.resume and (run_dir.exists() and any(run_dir.iterdir())):
-        raise RunError(
-            f"{run_dir} is not empty. Choose another run_dir, or go on with resume={run_dir}."
-        )
+    if settings.resume and not run_dir.is_dir():
+        raise RunError(f"{run_dir} is not there. `resume` names the folder of a run.")
     make_folder(run_dir)
+    if not settings.resume and any(run_dir.iterdir()):
+        way_on = f", or go on with resume={run_dir}" if (run_dir / "last").is_dir() else ""
+        raise RunError(f"{run_dir} is not empty. Choose another run_dir{way_on}.")
     return run_dir
 
 
 def _check_resumable(settings: TrainSettings, checkpoint: Checkpoint) -> None:
-    """Raises SettingsError where a setting differs from the run's that its weights depend on."""
-    new, old = _to_file(settings), checkpoint.settings
-    for group in ("data", "tokenizer", "model"):
-        for key in new[group]:
-            is_place = (group, key) == ("data", "root")  # files may have moved
-            if not is_place and new[group][key] != old[group].get(key):
-                raise SettingsError(
-                    f"{group}.{key}",
-                    f"cannot change on resume: it was {old[group].get(key)!r}. Start a new run.",
-                )
+    """Raises SettingsError where a setting differs that the run so far depends on."""
+    new, old = dict(_leaves(_to_file(settings))), dict(_leaves(checkpoint.settings))
+    for key, value in new.items():
+        is_fixed = key.split(".")[0] in FIXED_ON_RESUME or key == "runtime.seed"
+        may_move = key in ("data.root", "search.batch_size")  # these change no result
+        if is_fixed and not may_move and value != old.get(key):
+            raise SettingsError(
+                key, f"cannot change on resume from {old.get(key)!r} to {value!r}. Start a new run."
+            )
 
 
-def _read_pairs(data: DataConfig, split: Split, journal: Journal) -> ParallelText:
-    """The pairs of a split with text on both sides; says how many had not."""
-    pairs, num_blank = without_blanks(data.read(split))
-    if num_blank:
-        journal.say(f"data      {num_blank:,} {split} pairs with a blank side are left out")
-    if not pairs.source:
-        raise DataError(f"The {split} split ({pairs.origin}) has no pair with text on both sides.")
+def _leaves(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Each setting in a tree by its full key."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{above}{key}.")
+        else:
+            yield above + key, value
+
+
+def _read(data: DataConfig, split: Split) -> ParallelText:
+    """The pairs of a split. Raises DataError where there is not one with text on both sides."""
+    pairs = data.read(split)
+    if not any(
+        source.strip() and target.strip()
+        for source, target in zip(pairs.source, pairs.target, strict=True)
+    ):
+        raise DataError(f"{pairs.origin}: no pair has text on both sides.")
     return pairs
+
+
+def _about(
+    encoded: EncodedPairs, validation: ParallelText, tokenizers: TokenizerPair
+) -> Iterator[str]:
+    """What a person should know of the data before training starts."""
+    yield f"{len(encoded):,} training and {len(validation):,} validation pairs"
+    if encoded.num_left_out:
+        yield f"{encoded.num_left_out:,} training pairs are left out: a side has no text"
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    longest = max(map(len, encoded.source)), max(map(len, encoded.target))
+    yield f"vocabulary {sizes[0]:,} -> {sizes[1]:,}; longest {longest[0]} -> {longest[1]} tokens"
+    held_out = EncodedPairs.encode(validation, tokenizers)
+    shares = [
+        sum(one.count(UNK) for one in side) / sum(map(len, side))
+        for side in (held_out.source, held_out.target)
+    ]
+    yield f"unknown tokens in validation {shares[0]:.2%} -> {shares[1]:.2%}"
 
 
 def _to_file(settings: TrainSettings) -> dict[str, Any]:
@@ -165,31 +197,34 @@ def _conclude(
     settings: TrainSettings,
     run_dir: Path,
     translator: Translator,
-    validation: ParallelText,
-    state: RunState,
+    validator: Validator,
+    test: ParallelText | None,
     journal: Journal,
 ) -> None:
     """Tests the best checkpoint, draws its attention, and says where everything is."""
     best = Checkpoint.open(run_dir / "best")
     best.load_weights(translator.model)
-    step = max(1, len(validation) // max(1, settings.training.num_samples))
-    sentences = validation.source[::step][: settings.training.num_samples]
-    pictures = draw_attention(translator, sentences, run_dir / "attention")
+    sources = translator.encode([validator.pairs.source[index] for index in validator.shown])
+    hypotheses = translator.hypotheses(sources)
+    num_pictures = draw_attention(translator, sources, hypotheses, run_dir / "attention")
     journal.say(
-        f"\ntrained {state.step:,} steps in {duration(state.seconds)}; "
-        f"best validation BLEU {state.best_score:.2f} at step {state.best_step:,}"
+        f"\ntrained {duration(best.state.seconds)} to the best validation BLEU, "
+        f"{best.state.best_score:.2f} at step {best.state.best_step:,}"
     )
-    try:
-        test = settings.data.read("test")
-    except DataError as error:
-        journal.say(f"no test: {error}")
-    else:
-        scores = score_split(translator, test, run_dir / "test", settings.lowercase_scores)
+    if test is not None:
+        scores = score_split(
+            translator,
+            test,
+            run_dir / "test",
+            lowercase=settings.lowercase_scores,
+            about=about_checkpoint(best),
+        )
         for score in scores:
             print(f"test {score}")
+        journal.say(f"test search                    {described(settings.search)}")
         journal.say(f"test translations and scores   {run_dir / 'test'}")
     journal.say(f"checkpoints                    {run_dir / 'best'}, {run_dir / 'last'}")
-    if pictures:
+    if num_pictures:
         journal.say(f"attention pictures             {run_dir / 'attention'}")
     journal.say(
         "translate with                 "

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeVar, cast
 
+import torch
 from torch import Tensor
+
+from seq2seq.special_tokens import BOS, PAD
 
 Nest = TypeVar("Nest")
 
@@ -55,3 +58,11 @@ def select(nest: Nest, index: Tensor) -> Nest:
     parts = [select(part, index) for part in nest]
     made: Nest = type(nest)(*parts) if hasattr(nest, "_fields") else type(nest)(parts)
     return made
+
+
+def log_probabilities(logits: Tensor) -> Tensor:
+    """Log-probabilities (B, V) of the next token; PAD and BOS are never produced."""
+    logits = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+    scores = logits.log_softmax(dim=-1)
+    scores[:, (PAD, BOS)] = float("-inf")
+    return scores

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from seq2seq.config import Config, Count, Dropout
 from seq2seq.errors import SettingsError
@@ -70,7 +69,8 @@ class Seq2Seq(nn.Module):
 
     def project(self, hidden: Tensor) -> Tensor:
         """Hidden vectors (..., R) to logits (..., V)."""
-        return functional.linear(hidden, self.output.weight, self.output.bias)
+        logits: Tensor = self.output(hidden)
+        return logits
 
     @property
     def num_parameters(self) -> int:

@@ -33,5 +33,5 @@ class ObjectiveConfig(Config, ABC):
     """What training minimises."""
 
     @abstractmethod
-    def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> Loss:
-        """The loss of a batch at an optimizer step (from 0)."""
+    def __call__(self, model: Seq2Seq, batch: Batch, progress: float) -> Loss:
+        """The loss of a batch when a share `progress` of the budget is used, from 0 to 1."""

@@ -22,7 +22,7 @@ class CrossEntropyConfig(ObjectiveConfig):
 
     label_smoothing: Fraction = 0.1
 
-    def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> Loss:
+    def __call__(self, model: Seq2Seq, batch: Batch, progress: float) -> Loss:
         hidden = model(batch.source, batch.source_mask, batch.target_input).hidden
         # Only real tokens are projected to the vocabulary: (N, R) to (N, V).
         logits = model.project(hidden[batch.target_mask])

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from seq2seq.config import Fraction
 from seq2seq.data.batches import Batch
+from seq2seq.models.interfaces import log_probabilities
 from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.objectives.base import Loss, ObjectiveConfig
 from seq2seq.objectives.cross_entropy import smoothed_loss
@@ -33,24 +34,31 @@ class ScheduledSamplingConfig(ObjectiveConfig):
     choice: Literal["argmax", "sample"] = "sample"
     decay: DecayConfig
 
-    def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> Loss:
-        truth = self.decay.truth(step)
+    def __call__(self, model: Seq2Seq, batch: Batch, progress: float) -> Loss:
+        truth = self.decay.truth(progress)
         state = model.start(model.encode(batch.source, batch.source_mask))
-        previous = batch.target_input[:, 0]
-        steps = []
-        num_positions = batch.target_input.shape[1]
-        for position in range(num_positions):
-            logits, state = model.step(previous, state)
-            steps.append(logits)
-            if position + 1 < num_positions:
-                true = batch.target_input[:, position + 1]
+        own: Tensor | None = None  # the first token is BOS, always
+        logits_of_steps, targets_of_steps = [], []
+        for true, target, real in zip(
+            batch.target_input.unbind(1),
+            batch.target_output.unbind(1),
+            batch.target_mask.unbind(1),
+            strict=True,
+        ):
+            if own is not None:
                 coins = torch.rand(len(true), device=true.device)
-                previous = torch.where(coins < truth, true, self._own(logits.detach()))
-        logits = torch.stack(steps, dim=1)[batch.target_mask]  # (N, V)
-        return smoothed_loss(logits, batch.target_output[batch.target_mask], self.label_smoothing)
+                true = torch.where(coins < truth, true, own)
+            logits, state = model.step(true, state)
+            own = self._own(logits.detach())
+            logits_of_steps.append(logits[real])
+            targets_of_steps.append(target[real])
+        return smoothed_loss(
+            torch.cat(logits_of_steps), torch.cat(targets_of_steps), self.label_smoothing
+        )
 
     def _own(self, logits: Tensor) -> Tensor:
-        """The model's own next tokens (B,) by its logits (B, V)."""
+        """The model's own next tokens (B,) by its logits (B, V), as a search would produce them."""
+        scores = log_probabilities(logits)
         if self.choice == "argmax":
-            return logits.argmax(dim=-1)
-        return torch.multinomial(logits.softmax(dim=-1), 1).squeeze(1)
+            return scores.argmax(dim=-1)
+        return torch.multinomial(scores.exp(), 1).squeeze(1)

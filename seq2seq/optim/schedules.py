@@ -78,7 +78,7 @@ class CosineSchedule(ScheduleConfig):
 class InverseSqrtSchedule(ScheduleConfig):
     """Falls as 1 / sqrt(step) from the end of the warm-up (Vaswani et al. 2017, section 5.3)."""
 
-    warmup_steps: NonNegativeInt = 4000
+    warmup_steps: NonNegativeInt = 500
 
     def check(self) -> None:
         if self.warmup_steps < 1:

@@ -6,12 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Protocol
 
-import torch
 from torch import Tensor
 
 from seq2seq.config import AtLeast, Config, Count, NonNegativeInt
 from seq2seq.models.interfaces import Memory, State
-from seq2seq.special_tokens import BOS, PAD
 
 
 class SearchableModel(Protocol):
@@ -67,11 +65,3 @@ class SearchConfig(Config, ABC):
         """The longest translation of each source, EOS not counted: (B,)."""
         lengths = source_mask.sum(dim=1)
         return (lengths * self.max_length_ratio).floor().long() + self.max_length_extra
-
-
-def log_probabilities(logits: Tensor) -> Tensor:
-    """Log-probabilities (B, V) of the next token; PAD and BOS are never produced."""
-    logits = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
-    scores = logits.log_softmax(dim=-1)
-    scores[:, (PAD, BOS)] = float("-inf")
-    return scores

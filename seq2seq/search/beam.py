@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import Count, NonNegative
-from seq2seq.models.interfaces import State, select
-from seq2seq.search.base import Hypothesis, SearchableModel, SearchConfig, log_probabilities
+from seq2seq.models.interfaces import State, log_probabilities, select
+from seq2seq.search.base import Hypothesis, SearchableModel, SearchConfig
 from seq2seq.special_tokens import BOS, EOS
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from seq2seq.models.interfaces import select
-from seq2seq.search.base import Hypothesis, SearchableModel, SearchConfig, log_probabilities
+from seq2seq.models.interfaces import log_probabilities, select
+from seq2seq.search.base import Hypothesis, SearchableModel, SearchConfig
 from seq2seq.special_tokens import BOS, EOS
 
 

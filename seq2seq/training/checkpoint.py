@@ -58,7 +58,8 @@ class Checkpoint:
             raise CheckpointError(f"{folder} is not a checkpoint of this program.")
         if about.get("format") != FORMAT:
             raise CheckpointError(
-                f"{folder} has format {about.get('format')}, but this version reads {FORMAT}."
+                f"{folder} has format {about.get('format')}, but this version reads {FORMAT}. Use "
+                "the version that wrote it."
             )
         try:
             state = RunState(**about["state"])

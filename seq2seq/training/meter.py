@@ -1,13 +1,16 @@
-"""How well and how fast training goes, between two validations."""
+"""How well and how fast training goes, for the person who watches."""
 
 from __future__ import annotations
 
 
 class Meter:
-    """Loss and speed since the last validation."""
+    """Loss of late and speed since the last validation.
+
+    Attributes:
+        recent_nll: moving mean of the negative log-likelihood of a target token, in nats.
+    """
 
     def __init__(self) -> None:
-        self.nll = 0.0
         self.num_tokens = 0
         self.seconds = 0.0
         self.recent_nll = 0.0
@@ -16,14 +19,8 @@ class Meter:
         """One step's sum of negative log-likelihoods, its real target tokens, its wall-clock."""
         latest = nll / num_tokens
         self.recent_nll = latest if not self.num_tokens else 0.95 * self.recent_nll + 0.05 * latest
-        self.nll += nll
         self.num_tokens += num_tokens
         self.seconds += seconds
-
-    @property
-    def nll_per_token(self) -> float:
-        """Mean negative log-likelihood of a target token, in nats."""
-        return self.nll / max(self.num_tokens, 1)
 
     @property
     def tokens_per_second(self) -> float:

@@ -18,7 +18,8 @@ class RunState:
         best_score: highest validation BLEU so far, or None.
         best_step: where that was.
         num_without_gain: validations since then.
-        is_finished: whether the budget is spent or patience ran out.
+        nll: sum of negative log-likelihoods since the last validation, in nats ...
+        num_tokens: ... of this many real target tokens, EOS counted.
         history: one record for each validation.
     """
 
@@ -29,7 +30,8 @@ class RunState:
     best_score: float | None = None
     best_step: int = 0
     num_without_gain: int = 0
-    is_finished: bool = False
+    nll: float = 0.0
+    num_tokens: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:

@@ -101,12 +101,15 @@ class Trainer:
                 f"The run stands at batch {state.batch} of its epoch, but data and batching now "
                 f"make {len(self.plan)} batches. Resume it with what it was started with."
             )
-        # A resumed run may have been given a new budget.
-        state.is_finished = self._is_over()
+        # Not saved: a resumed run may have been given a new budget.
+        self.is_finished = self._is_over()
+        self.saved_step = -1
 
     def run(self) -> int | None:
         """Trains. Returns the signal that stopped it, or None where it ended by itself."""
         self.started = time.monotonic() - self.state.seconds
+        if self.state.step == 0:
+            self._save_last()  # so that a run killed early can go on, too
         self.journal.open_bar()
         try:
             with StopRequest() as request:
@@ -117,21 +120,26 @@ class Trainer:
                     self._show()
                     if self._is_validation_due():
                         self._validate()
-                    if self.state.is_finished or request.signal is not None:
+                    if self.is_finished or request.signal is not None:
                         break
+                if self.saved_step != self.state.step:
+                    self._save_last()
         finally:
             self.journal.close_bar()
-        self.save("last")
         return request.signal
+
+    def _save_last(self) -> None:
+        self.save("last")
+        self.saved_step = self.state.step
 
     def _tell_time(self) -> None:
         self.state.seconds = time.monotonic() - self.started
 
     def _groups(self) -> Iterator[list[list[int]]]:
         """The batches of each coming step, from where the run stands; ends when it is finished."""
-        while not self.state.is_finished:
+        while not self.is_finished:
             epoch, self.plan = self.state.epoch, self._plan_epoch()
-            while self.state.epoch == epoch and not self.state.is_finished:
+            while self.state.epoch == epoch and not self.is_finished:
                 yield self.plan[self.state.batch : self.state.batch + self.config.accumulation]
 
     def _plan_epoch(self) -> list[list[int]]:
@@ -167,36 +175,38 @@ class Trainer:
     def _step(self, group: list[list[int]]) -> None:
         """One optimizer step over the batches of a group."""
         began = time.monotonic()
-        step = self.state.step
-        factor = self.schedule.factor(step, self._progress())
+        progress = self._progress()
+        factor = self.schedule.factor(self.state.step, progress)
         for rate, parameters in zip(self.peak_rates, self.optimizer.param_groups, strict=True):
             parameters["lr"] = rate * factor
         batches = [self.pairs.batch(indices).to(self.device) for indices in group]
         num_tokens = sum(batch.num_tokens for batch in batches)
         nll = 0.0
         for batch in batches:
-            loss = self.objective(self.model, batch, step)
+            loss = self.objective(self.model, batch, progress)
             (loss.total / num_tokens).backward()
             nll += float(loss.parts["nll"])
         norm = nn.utils.clip_grad_norm_(
             self.model.parameters(), self.config.max_gradient_norm or float("inf")
         )
         if not bool(torch.isfinite(norm)):
-            lines = sorted(index + 1 for indices in group for index in indices)
+            lines = sorted(self.pairs.lines[index] for indices in group for index in indices)
             raise RunError(
-                f"The loss or its gradient is not finite at step {step + 1} (learning rate "
-                f"{self.peak_rates[0] * factor:.2e}, training pairs {lines[:5]}...). Earlier "
-                "checkpoints are whole. Lower optimizer.learning_rate or "
-                "training.max_gradient_norm."
+                f"The loss or its gradient is not finite at step {self.state.step + 1} (learning "
+                f"rate {self.peak_rates[0] * factor:.2e}; lines {', '.join(map(str, lines[:5]))}"
+                f"{', ...' if len(lines) > 5 else ''} of the training text). Earlier checkpoints "
+                "are whole. Lower optimizer.learning_rate or training.max_gradient_norm."
             )
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        self.state.nll += nll
+        self.state.num_tokens += num_tokens
         self.meter.add(nll, num_tokens, time.monotonic() - began)
 
     def _is_validation_due(self) -> bool:
         """Whether the step just done ends an interval between validations, or the budget."""
         if self._is_over():
-            self.state.is_finished = True
+            self.is_finished = True
             return True
         if self.config.validate_every_steps is not None:
             return self.state.step % self.config.validate_every_steps == 0
@@ -209,21 +219,24 @@ class Trainer:
         found = self.validator()
         self._tell_time()
         state = self.state
+        train_nll = state.nll / state.num_tokens
+        state.nll, state.num_tokens = 0.0, 0
         record = {
             "step": state.step,
             "epoch": round(state.epoch + state.batch / len(self.plan), 3),
             "seconds": round(state.seconds, 1),
             "learning_rate": self.optimizer.param_groups[0]["lr"],
-            "train_nll": self.meter.nll_per_token,
+            "train_nll": train_nll,
             "target_tokens_per_second": self.meter.tokens_per_second,
             "validation_perplexity": found.perplexity,
             "validation_bleu": found.bleu.value,
+            "signature": found.bleu.signature,
         }
         is_best = state.note(record, found.bleu.value)
-        state.is_finished = self._is_over()
+        self.is_finished = self._is_over()
         self.journal.say(
             f"epoch {record['epoch']:g}  step {state.step:,}  {duration(state.seconds)}  "
-            f"loss {self.meter.nll_per_token:.3f}  valid ppl {found.perplexity:.2f}  "
+            f"loss {train_nll:.3f}  valid ppl {found.perplexity:.2f}  "
             f"BLEU {found.bleu.value:.2f}{'  (best)' if is_best else ''}"
         )
         for source, reference, translation in found.samples:
@@ -232,7 +245,7 @@ class Trainer:
         self.meter = Meter()
         if is_best:
             self.save("best")
-        self.save("last")
+        self._save_last()
         self.journal.write_metrics(state.history)
 
     def _show(self) -> None:

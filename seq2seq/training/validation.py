@@ -10,8 +10,9 @@ import torch
 from seq2seq.data.batches import EncodedPairs
 from seq2seq.data.batching.base import BatchingConfig, epoch_generator
 from seq2seq.data.text import ParallelText
+from seq2seq.errors import RunError
 from seq2seq.evaluation.metrics import Score, bleu
-from seq2seq.evaluation.translator import Translator
+from seq2seq.evaluation.translator import Translator, evaluating
 from seq2seq.objectives.cross_entropy import CrossEntropyConfig
 
 
@@ -47,37 +48,46 @@ class Validator:
         self.encoded = EncodedPairs.encode(pairs, translator.tokenizers)
         self.batches = batching.plan(self.encoded.lengths, epoch_generator(0, 0))
         self.lowercase = lowercase
-        self.num_samples = num_samples
+        step = max(1, len(pairs) // max(1, num_samples))
+        self.shown = range(0, len(pairs), step)[:num_samples]
 
     def __call__(self) -> Validation:
         """Scores all pairs."""
         translations = self.translator.translate(self.pairs.source)
         score = bleu(translations, self.pairs.target, lowercase=self.lowercase)
-        triples = zip(self.pairs.source, self.pairs.target, translations, strict=True)
-        step = max(1, len(self.pairs) // max(1, self.num_samples))
-        samples = list(triples)[::step][: self.num_samples]
-        return Validation(self._perplexity(self.batches), score, samples)
-
-    def rehearse(self) -> None:
-        """Decodes and scores a few pairs, so that what would fail at validation fails at once."""
-        few = self.batches[:2]
-        self._perplexity(few)
-        chosen = [index for batch in few for index in batch][
-            : 2 * self.translator.search.batch_size
+        samples = [
+            (self.pairs.source[index], self.pairs.target[index], translations[index])
+            for index in self.shown
         ]
-        translations = self.translator.translate([self.pairs.source[index] for index in chosen])
-        bleu(translations, [self.pairs.target[index] for index in chosen])
+        return Validation(self._perplexity(self.encoded, self.batches), score, samples)
+
+    def rehearse(self, training: EncodedPairs) -> None:
+        """Goes once through all that validation does, and through the longest pairs.
+
+        So what would fail in the middle of a run, at a validation or at a sentence that is too long
+        for the model, fails before its first step.
+        """
+        longest = [max(range(len(one)), key=lambda row: len(one[row])) for one in
+                   (training.source, training.target)]  # fmt: skip
+        self._perplexity(training, [longest])
+        self._perplexity(self.encoded, self.batches[:2])
+        some = range(len(self.pairs))[: 2 * self.translator.search.batch_size]
+        translations = self.translator.translate([self.pairs.source[index] for index in some])
+        bleu(translations, [self.pairs.target[index] for index in some])
 
     @torch.inference_mode()
-    def _perplexity(self, batches: list[list[int]]) -> float:
-        model, objective = self.translator.model, CrossEntropyConfig(label_smoothing=0.0)
-        was_training = model.training
-        model.eval()
+    def _perplexity(self, pairs: EncodedPairs, batches: list[list[int]]) -> float:
+        objective = CrossEntropyConfig(label_smoothing=0.0)
         nll, num_tokens = 0.0, 0
-        for indices in batches:
-            batch = self.encoded.batch(indices).to(self.translator.device)
-            loss = objective(model, batch, 0)
-            nll += float(loss.total)
-            num_tokens += loss.num_tokens
-        model.train(was_training)
-        return math.exp(min(nll / max(num_tokens, 1), 700.0))
+        with evaluating(self.translator.model) as model:
+            for indices in batches:
+                batch = pairs.batch(indices).to(self.translator.device)
+                loss = objective(model, batch, progress=0.0)
+                nll += float(loss.total)
+                num_tokens += loss.num_tokens
+        if not math.isfinite(nll):
+            raise RunError(
+                "The loss on the validation text is not finite. Earlier checkpoints are whole. "
+                "Lower optimizer.learning_rate or training.max_gradient_norm."
+            )
+        return math.exp(min(nll / num_tokens, 700.0))

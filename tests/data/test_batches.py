@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from seq2seq.data.batches import EncodedPairs, pad
 from seq2seq.data.text import ParallelText
+from seq2seq.errors import DataError
 from seq2seq.special_tokens import BOS, EOS, PAD
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.tokenizers.subword import SubwordConfig
 
-PAIRS = EncodedPairs(source=[[5, 6, 7], [8], []], target=[[9], [10, 11, 12], []])
+PAIRS = EncodedPairs(source=[[5, 6, 7], [8], []], target=[[9], [10, 11, 12], []], lines=[1, 2, 3])
 
 
 def test_a_batch_is_exactly_this():
@@ -22,7 +24,6 @@ def test_a_batch_is_exactly_this():
     assert batch.target_mask.tolist() == [[True] * 4, [True, True, False, False]]
     assert batch.source.dtype == batch.target_input.dtype == torch.long
     assert batch.source_mask.dtype == batch.target_mask.dtype == torch.bool
-    assert batch.indices == (1, 0)
     assert batch.num_tokens == 6
     assert PAIRS.lengths == [(3, 2), (1, 4), (0, 1)]
     assert len(PAIRS) == 3
@@ -44,7 +45,6 @@ def test_a_batch_moves_with_all_its_tensors():
     moved = batch.to(torch.device("meta"))
     tensors = [one for one in vars(moved).values() if isinstance(one, torch.Tensor)]
     assert len(tensors) == 5 and all(one.is_meta for one in tensors)
-    assert moved.indices == batch.indices
 
 
 def test_padding_gives_ids_and_their_mask():
@@ -60,3 +60,13 @@ def test_encoding_adds_neither_bos_nor_eos():
     assert pairs.source == [tokenizers.source.encode(one) for one in text.source]
     assert pairs.target == [tokenizers.target.encode(one) for one in text.target]
     assert not {PAD, BOS, EOS} & {one for ids in pairs.source + pairs.target for one in ids}
+
+
+def test_a_pair_without_text_on_a_side_is_left_out_as_a_pair_and_counted():
+    text = ParallelText(["a b", " ", "b", "c"], ["c", "d", "", "d"], "here")
+    tokenizers = TokenizerPair.train(SubwordConfig(vocabulary_size=12), text.source, text.target)
+    pairs = EncodedPairs.encode(text, tokenizers)
+    assert (len(pairs), pairs.lines, pairs.num_left_out) == (2, [1, 4], 2)
+    assert pairs.target == [tokenizers.target.encode("c"), tokenizers.target.encode("d")]
+    with pytest.raises(DataError, match="here: no pair has text on both sides"):
+        EncodedPairs.encode(ParallelText(["a", ""], ["", "b"], "here"), tokenizers)

@@ -90,7 +90,7 @@ def test_sources_of_any_length_and_of_unknown_words_are_translated(model, tokeni
     translator = Translator(model, tokenizers, search, CPU)
     (found,) = translator.hypotheses([ids])
     assert len(found.tokens) <= 2 * len(ids) + 10
-    assert len(translator.text(found).splitlines()) <= 1
+    assert len(translator.texts([found])[0].splitlines()) <= 1
 
 
 def test_a_sentence_of_unknown_characters_is_translated(model, tokenizers):

@@ -8,9 +8,11 @@ import pytest
 import torch
 from torch.nn import functional
 
+from seq2seq.data.batches import EncodedPairs
 from seq2seq.objectives.cross_entropy import CrossEntropyConfig, smoothed_loss
 from seq2seq.objectives.decay import ExponentialDecay, InverseSigmoidDecay, LinearDecay
 from seq2seq.objectives.scheduled_sampling import ScheduledSamplingConfig
+from seq2seq.special_tokens import BOS
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
@@ -29,31 +31,67 @@ def test_closed_form_equals_torch(smoothing):
 
 
 def test_always_the_truth_is_teacher_forcing(tiny_model, tiny_batch):
-    truth = LinearDecay(steps=1, floor=1.0)
-    sampled = ScheduledSamplingConfig(decay=truth)(tiny_model, tiny_batch, step=5)
-    forced = CrossEntropyConfig()(tiny_model, tiny_batch, step=5)
+    truth = LinearDecay(final=1.0)
+    sampled = ScheduledSamplingConfig(decay=truth)(tiny_model, tiny_batch, progress=0.5)
+    forced = CrossEntropyConfig()(tiny_model, tiny_batch, progress=0.5)
     torch.testing.assert_close(sampled.total, forced.total)
     assert sampled.num_tokens == forced.num_tokens == tiny_batch.num_tokens
 
 
 @pytest.mark.parametrize("choice", ["argmax", "sample"])
 def test_never_the_truth_ignores_it_and_repeats_under_a_seed(tiny_model, tiny_batch, choice):
-    never = ScheduledSamplingConfig(decay=LinearDecay(steps=1, floor=0.0), choice=choice)
+    never = ScheduledSamplingConfig(decay=LinearDecay(final=0.0), choice=choice)
     losses = []
     for _ in range(2):
         torch.manual_seed(3)
-        losses.append(float(never(tiny_model, tiny_batch, step=1).total.detach()))
+        losses.append(float(never(tiny_model, tiny_batch, progress=1.0).total.detach()))
     assert losses[0] == losses[1]
     tiny_batch.target_input[:, 1:] = 4  # what it is never shown
     torch.manual_seed(3)
-    assert float(never(tiny_model, tiny_batch, step=1).total.detach()) == losses[0]
+    assert float(never(tiny_model, tiny_batch, progress=1.0).total.detach()) == losses[0]
+
+
+def test_the_coin_is_tossed_for_each_token(tiny_model):
+    """At a truth of one half, half of the tokens are true, in no pattern of rows or columns."""
+    pairs = EncodedPairs(source=[[5]] * 64, target=[[19] * 50] * 64, lines=list(range(64)))
+    batch = pairs.batch(range(64))
+    given = []
+
+    class Spied:
+        encode, start = tiny_model.encode, tiny_model.start
+
+        def step(self, tokens, state):
+            given.append(tokens)
+            logits, state = tiny_model.step(tokens, state)
+            return torch.zeros_like(logits).index_fill_(1, torch.tensor([7]), 99.0), state
+
+    half = ScheduledSamplingConfig(decay=LinearDecay(final=0.5), choice="argmax")
+    half(Spied(), batch, progress=1.0)
+    assert (given[0] == BOS).all()
+    fed = torch.stack(given[1:], 1)
+    assert set(fed.unique().tolist()) == {7, 19}
+    is_true = (fed == 19).double()
+    assert is_true.mean() == pytest.approx(0.5, abs=0.03)
+    for means, size in ((is_true.mean(0), 64), (is_true.mean(1), 50)):
+        # Of independent coins these means scatter by 0.5 / sqrt(size); of shared ones by 0.5.
+        assert means.std() == pytest.approx(0.5 / size**0.5, rel=0.4)
+
+
+def test_special_tokens_that_a_search_would_not_produce_are_not_fed(tiny_model, tiny_batch):
+    logits = torch.zeros(3, 20)
+    logits[:, :2] = 50.0
+    for choice in ("argmax", "sample"):
+        own = ScheduledSamplingConfig(decay=LinearDecay(), choice=choice)._own(logits)
+        assert (own >= 2).all()
 
 
 def test_decays_follow_the_paper():
-    linear = LinearDecay(steps=10, floor=0.2)
-    assert [linear.truth(step) for step in (0, 5, 10, 99)] == pytest.approx([1, 0.6, 0.2, 0.2])
-    assert ExponentialDecay(base=0.9).truth(3) == pytest.approx(0.729)
-    sigmoid = InverseSigmoidDecay(speed=100.0)
-    assert sigmoid.truth(0) == pytest.approx(100 / 101)
-    assert sigmoid.truth(500) == pytest.approx(100 / (100 + math.e**5))
-    assert sigmoid.truth(10**9) == 0.0
+    linear = LinearDecay(final=0.2)
+    assert [linear.truth(share) for share in (0, 0.5, 1)] == pytest.approx([1, 0.6, 0.2])
+    exponential = ExponentialDecay(final=0.9**100)  # k = 0.9 over 100 steps
+    assert exponential.truth(0.03) == pytest.approx(0.9**3)
+    k, steps = 100.0, 2000  # the paper's curve is this one with its midpoint at k ln k steps
+    sigmoid = InverseSigmoidDecay(midpoint=k * math.log(k) / steps, steepness=steps / k)
+    for step in (0, 500, 2000):
+        assert sigmoid.truth(step / steps) == pytest.approx(k / (k + math.exp(step / k)))
+    assert InverseSigmoidDecay(steepness=10**9).truth(1.0) == 0.0

@@ -200,7 +200,8 @@ def test_a_newer_format_is_refused(run):
     about = {"format": module.FORMAT + 1, "state": {}}
     (run.folder / "checkpoint.json").write_text(json.dumps(about), encoding="utf-8")
     refusal = refusal_of(Checkpoint.open, run.folder)
-    assert refusal == f"{run.folder} has format 2, but this version reads 1."
+    expected = "has format 2, but this version reads 1. Use the version that wrote it."
+    assert refusal == f"{run.folder} {expected}"
 
 
 def test_weights_of_another_model_are_refused_with_a_reason(run, tokenizers):

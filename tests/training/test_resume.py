@@ -75,7 +75,7 @@ class Whole:
         state = self.state = checkpoint.state if checkpoint else RunState()
         batching = config.pop("batching", TokenBudgetConfig(max_sentences=1))
         self.translator = Translator(self.model, tokenizers, GreedyConfig(), CPU)
-        sampling = ScheduledSamplingConfig(decay=LinearDecay(steps=20, floor=0.2))
+        sampling = ScheduledSamplingConfig(decay=LinearDecay(final=0.2))
         objective = config.pop("objective", sampling)
 
         def save(name):
@@ -88,12 +88,13 @@ class Whole:
                 optimizer=self.optimizer if name == "last" else None,
             )
 
-        def asking(model, batch, step):
-            ask(step + 1)
-            return objective(model, batch, step)
+        def asking(model, batch, progress):
+            ask(state.step + 1)
+            return objective(model, batch, progress)
 
         validator = Validator(TEXT, self.translator, batching, lowercase=False, num_samples=2)
-        validator.rehearse()
+        encoded = EncodedPairs.encode(TEXT, tokenizers)
+        validator.rehearse(encoded)
         self.trainer = Trainer(
             TrainingConfig(**{"max_epochs": 4, "accumulation": 4, **config}),
             model=self.model,
@@ -101,7 +102,7 @@ class Whole:
             optimizer=self.optimizer,
             schedule=CosineSchedule(warmup_steps=3),
             batching=batching,
-            pairs=EncodedPairs.encode(TEXT, tokenizers),
+            pairs=encoded,
             validator=validator,
             state=state,
             journal=Journal(folder),
@@ -120,7 +121,7 @@ class Whole:
 
 def without_time(record: dict) -> dict:
     """A record's parts that do not depend on the clock or on where the run was interrupted."""
-    timed = {"seconds", "target_tokens_per_second", "train_nll"}
+    timed = {"seconds", "target_tokens_per_second"}
     return {name: value for name, value in record.items() if name not in timed}
 
 

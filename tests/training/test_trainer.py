@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
@@ -29,22 +30,25 @@ from seq2seq.training.validation import Validation
 PAIRS = EncodedPairs(
     source=[[5, 6], [7, 8, 9], [4], [10, 11, 12, 13], [6, 5], [9]],
     target=[[14, 15], [16], [17, 18, 19, 4], [5, 6, 7], [8], [9, 10, 11, 12]],
+    lines=[11, 12, 13, 14, 15, 16],
 )
 CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spied(ObjectiveConfig):
-    """Cross-entropy that calls `before` at each batch."""
+    """Cross-entropy that calls `before` with the number of calls so far at each batch."""
 
     before: object = None
+    calls: list = field(default_factory=list)
 
     def __post_init__(self) -> None:
         pass
 
-    def __call__(self, model, batch, step):
-        factor = self.before(step) if self.before else 1.0
-        loss = CrossEntropyConfig()(model, batch, step)
+    def __call__(self, model, batch, progress):
+        factor = self.before(len(self.calls)) if self.before else 1.0
+        self.calls.append(progress)
+        loss = CrossEntropyConfig()(model, batch, progress)
         return replace(loss, total=loss.total * (1.0 if factor is None else factor))
 
 
@@ -201,11 +205,11 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_takes_no_step(bench):
     with pytest.raises(RunError) as failed:
         one_bench.run()
     message = str(failed.value)
-    assert "is not finite at step 3 (learning rate 1.00e-03, training pairs [" in message
+    assert re.search(r"not finite at step 3 \(learning rate 1.00e-03; lines 1[1-6] of", message)
     assert "Lower optimizer.learning_rate" in message
     assert len(message.splitlines()) == 1
     assert all(map(torch.equal, weights, one_bench.model.parameters()))
-    assert one_bench.saved == [] and closed
+    assert one_bench.saved == [("last", 0)] and closed
     assert signal.getsignal(signal.SIGTERM) == handler
 
 
@@ -232,9 +236,9 @@ def test_budgets_and_validations_fall_on_their_steps(bench, budget, validated_at
     assert one.run() is None
     assert one.validated_at == validated_at
     assert one.state.step == validated_at[-1]
-    assert one.state.is_finished
-    assert one.saved[0] == ("best", validated_at[0])
-    assert one.saved[-1] == ("last", validated_at[-1])
+    assert one.trainer.is_finished
+    assert one.saved[:2] == [("last", 0), ("best", validated_at[0])]
+    assert one.saved[-1] == ("last", validated_at[-1]) != one.saved[-2]
 
 
 def test_a_budget_in_minutes_counts_validations(bench, clock):
@@ -247,9 +251,9 @@ def test_a_budget_in_minutes_counts_validations(bench, clock):
     }
     one = bench(parts, max_minutes=1, validate_every_steps=3)
     one.run()
-    assert one.validated_at == [3, 6, 7]  # 3 x 5 + 20 + 3 x 5 + 20 = 70, known after step 7
-    assert one.state.seconds == 3 * 20 + 7 * 5
-    assert [record["seconds"] for record in one.state.history] == [15, 50, 75]
+    assert one.validated_at == [3, 6]  # 3 x 5 + 20 + 3 x 5 + 20 = 70
+    assert one.state.seconds == 70
+    assert [record["seconds"] for record in one.state.history] == [35, 70]
 
 
 def test_patience_runs_out_after_validations_without_gain(bench):
@@ -297,8 +301,8 @@ def test_a_signal_ends_the_run_after_its_step(bench, number):
     one = bench({"objective": Spied(before=before)}, max_epochs=10)
     assert one.run() == number
     assert one.state.step == 4
-    assert one.saved == [("last", 4)]
-    assert not one.state.is_finished
+    assert one.saved == [("last", 0), ("last", 4)]
+    assert not one.trainer.is_finished
     assert signal.getsignal(number) == handler
 
 

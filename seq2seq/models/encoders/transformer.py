@@ -58,12 +58,12 @@ class TransformerEncoder(Encoder):
             TransformerEncoderLayer(input_dim, config) for _ in range(config.num_layers)
         )
         self.norm = nn.LayerNorm(input_dim) if config.norm_first else nn.Identity()
-        for parameter in self.parameters():
+        for parameter in self.layers.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Memory:
-        # Embeddings start with variance 1/D; scaled to 1 they weigh as much as the positions.
+        # Embeddings start with variance 1/D; scaled to 1 they weigh about as much as positions.
         states = self.positions.add(embedded * math.sqrt(self.memory_dim))
         states = self.dropout(states)
         for layer in self.layers:

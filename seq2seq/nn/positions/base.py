@@ -15,7 +15,7 @@ class Positions(nn.Module):
     """Base of all position encodings: does nothing."""
 
     def add(self, embedded: Tensor, start: int = 0) -> Tensor:
-        """Embeddings (B, S, D) with positions `start`, `start` + 1, ... mixed in."""
+        """Embeddings (B, S, D) of variance 1 with positions `start`, `start` + 1, ... mixed in."""
         return embedded
 
 

@@ -17,7 +17,7 @@ class LearnedPositions(Positions):
 
     def __init__(self, max_length: int, dim: int) -> None:
         super().__init__()
-        self.vectors = nn.Parameter(torch.randn(max_length, dim) * dim**-0.5)
+        self.vectors = nn.Parameter(torch.randn(max_length, dim))
 
     def add(self, embedded: Tensor, start: int = 0) -> Tensor:
         """As the base says. Raises DataError beyond the learned length."""

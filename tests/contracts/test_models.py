@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from conftest import mask_of
+from conftest import every_model, mask_of
 
 from seq2seq.errors import SettingsError
 from seq2seq.models.decoders.bahdanau import BahdanauDecoderConfig
@@ -15,7 +15,6 @@ from seq2seq.models.encoders.transformer import TransformerEncoderConfig
 from seq2seq.models.seq2seq import Seq2SeqConfig
 from seq2seq.nn.attention.additive import AdditiveAttentionConfig
 from seq2seq.nn.attention.multi_head import MultiHeadAttentionConfig
-from seq2seq.nn.positions.learned import LearnedPositionsConfig
 from seq2seq.nn.positions.none import NoPositionsConfig
 from seq2seq.nn.positions.sinusoidal import SinusoidalPositionsConfig
 from seq2seq.special_tokens import BOS, PAD
@@ -32,19 +31,12 @@ TRANSFORMER = replace(
     encoder=TransformerEncoderConfig(num_layers=2, num_heads=2, feed_forward_dim=16),
     positions=SinusoidalPositionsConfig(),
 )
-MODELS = [
-    GRU,
-    replace(GRU, encoder=GRUEncoderConfig(hidden_dim=6, bidirectional=False)),
-    replace(GRU, attention=MultiHeadAttentionConfig(num_heads=2)),
-    TRANSFORMER,
-    replace(TRANSFORMER, attention=MultiHeadAttentionConfig(num_heads=2)),
-    replace(TRANSFORMER, positions=LearnedPositionsConfig(max_length=16)),
-]
+MODELS = dict(every_model())
 EXACTLY = {"rtol": 0, "atol": 1e-10}
 LENGTHS = [5, 1, 3]
 
 
-@pytest.fixture(params=MODELS, ids=range(len(MODELS)))
+@pytest.fixture(params=MODELS.values(), ids=MODELS)
 def model(request):
     return request.param.build(20, 20, is_joint=True).double().eval()
 

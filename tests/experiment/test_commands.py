@@ -1,0 +1,325 @@
+"""The commands themselves on a few sentences: what they leave, print and refuse, and resuming."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from conftest import CONFIGS
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+import seq2seq
+from seq2seq.config import from_tree
+from seq2seq.errors import CheckpointError, DataError, RunError, SettingsError
+from seq2seq.experiment import (
+    AlignSettings,
+    EvaluateSettings,
+    TrainSettings,
+    TranslateSettings,
+    align,
+    evaluate,
+    train,
+    translate,
+)
+from seq2seq.training.checkpoint import Checkpoint
+
+PAIRS = {
+    "the dog sees a cat": "der Hund sieht eine Katze",
+    "a cat runs": "eine Katze läuft",
+    "the old man laughs": "der alte Mann lacht",
+    "a dog": "ein Hund",
+    "the cat sees the man": "die Katze sieht den Mann",
+}
+SENTENCES = {"a": list(PAIRS), "b": list(PAIRS.values())}
+
+
+@pytest.fixture(autouse=True)
+def keep_process():
+    """Commands set threads for the whole process."""
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def files(tmp_path) -> Path:
+    for split in ("train", "valid", "test"):
+        for side, lines in SENTENCES.items():
+            (tmp_path / f"{split}.{side}").write_text("\n".join(lines) + "\n", "utf-8")
+    return tmp_path
+
+
+def settings_of(config_name: str, settings_class, *overrides: str):
+    with initialize_config_dir(version_base="1.3", config_dir=str(CONFIGS)):
+        composed = compose(config_name, list(overrides))
+    return from_tree(OmegaConf.to_container(composed, resolve=True), settings_class)
+
+
+def tiny(files: Path, *overrides: str) -> TrainSettings:
+    """A run of the real command that takes a second."""
+    paths = [
+        f"data.{split}_{name}={files}/{stem}.{side}"
+        for split, stem in (("train", "train"), ("validation", "valid"), ("test", "test"))
+        for name, side in (("source", "a"), ("target", "b"))
+    ]
+    sizes = ["embedding_dim=16", "encoder.hidden_dim=8", "decoder.hidden_dim=16"]
+    return settings_of(
+        "train",
+        TrainSettings,
+        "data=files",
+        *paths,
+        *(f"model.{one}" for one in sizes),
+        "tokenizer.vocabulary_size=70",
+        "batching.max_sentences=2",
+        "training.max_epochs=4",
+        "training.num_samples=2",
+        "runtime.num_threads=1",
+        f"run_dir={files}/run",
+        *overrides,
+    )
+
+
+def resumed(folder: Path, **changes) -> TrainSettings:
+    """What `resume=FOLDER` composes: the settings of its last checkpoint."""
+    tree = Checkpoint.open(folder / "last").settings
+    for key, value in changes.items():
+        node = tree
+        *above, last = key.split("__")
+        for part in above:
+            node = node[part]
+        node[last] = value
+    return from_tree({**tree, "resume": str(folder)}, TrainSettings)
+
+
+def weights_of(folder: Path) -> bytes:
+    return (folder / "last" / "weights.safetensors").read_bytes()
+
+
+def on_checkpoint(settings_class, files: Path, **values):
+    saved = Checkpoint.open(files / "run" / "best").settings
+    groups = {
+        key: saved[key] for key in ("data", "search") if key in settings_class.__annotations__
+    }
+    runtime = yaml.safe_load((CONFIGS / "runtime" / "default.yaml").read_text("utf-8"))
+    tree = {**groups, "runtime": runtime, "checkpoint": str(files / "run" / "best"), **values}
+    return from_tree(tree, settings_class)
+
+
+@pytest.fixture
+def run(files) -> Path:
+    assert train(tiny(files)) == 0
+    return files / "run"
+
+
+def test_a_run_leaves_all_that_it_promises(run, capsys):
+    names = {path.name for path in run.iterdir()}
+    assert names == {"attention", "best", "last", "metrics.jsonl", "settings.yaml", "test"}
+    assert [path.name for path in sorted((run / "attention").iterdir())] == ["0001.png", "0002.png"]
+    records = [json.loads(line) for line in (run / "metrics.jsonl").read_text("utf-8").splitlines()]
+    assert [record["epoch"] for record in records] == [1, 2, 3, 4]
+    assert all("13a" in record["signature"] for record in records)
+    results = json.loads((run / "test" / "results.json").read_text("utf-8"))
+    assert [one["name"] for one in results["scores"]] == ["BLEU", "chrF2", "TER"]
+    assert results["step"] == Checkpoint.open(run / "best").state.step
+    assert len((run / "test" / "hypotheses.txt").read_text("utf-8").splitlines()) == 5
+
+
+def test_stopped_and_resumed_it_ends_like_one_that_was_not(files, run, monkeypatch, capsys):
+    import seq2seq.training.trainer as module
+
+    steps = iter(range(100))
+    show = module.Trainer._show
+
+    def stop_at_the_fourth(self):
+        show(self)
+        if next(steps) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(module.Trainer, "_show", stop_at_the_fourth)
+    assert train(tiny(files, f"run_dir={files}/second")) == 128 + signal.SIGTERM
+    assert f"resume={files}/second" in capsys.readouterr().err
+    assert weights_of(files / "second") != weights_of(run)
+    (files / "second").rename(files / "moved")
+    assert train(resumed(files / "moved")) == 0
+    assert weights_of(files / "moved") == weights_of(run)
+    assert (files / "moved" / "test" / "hypotheses.txt").read_bytes() == (
+        run / "test" / "hypotheses.txt"
+    ).read_bytes()
+
+
+def test_a_run_killed_before_its_first_step_can_go_on(files, run, monkeypatch):
+    import seq2seq.training.trainer as module
+
+    def killed(self, group):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module.Trainer, "_step", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(tiny(files, f"run_dir={files}/second"))
+    assert train(resumed(files / "second")) == 0
+    assert weights_of(files / "second") == weights_of(run)
+
+
+def test_more_epochs_can_be_asked_for_on_resume(run):
+    assert train(resumed(run, training__max_epochs=6)) == 0
+    assert Checkpoint.open(run / "last").state.epoch == 6
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("batching__max_sentences", 3),
+        ("runtime__seed", 2),
+        ("search__max_length_extra", 3),
+        ("model__encoder__hidden_dim", 9),
+        ("lowercase_scores", True),
+        ("data__train_source", "other"),
+    ],
+)
+def test_what_cannot_change_on_resume_is_refused(run, key, value):
+    before = weights_of(run)
+    with pytest.raises(SettingsError) as refused:
+        train(resumed(run, **{key: value}))
+    name = key.replace("__", ".")
+    assert str(refused.value).startswith(f"`{name}` cannot change on resume from ")
+    assert str(refused.value).endswith(f"to {value!r}. Start a new run.")
+    assert weights_of(run) == before
+
+
+def test_a_folder_in_use_is_refused(files, run):
+    with pytest.raises(RunError, match=rf"{run} is not empty. .* go on with resume={run}"):
+        train(tiny(files))
+    (files / "other").mkdir()
+    (files / "other" / "thesis.txt").touch()
+    with pytest.raises(RunError, match=r"other is not empty. Choose another run_dir\.$"):
+        train(tiny(files, f"run_dir={files}/other"))
+
+
+@pytest.mark.parametrize("name", ["train.a", "train.a/below"])
+def test_an_unwritable_run_folder_is_refused(files, name):
+    settings = tiny(files)
+    with pytest.raises(RunError, match=f"{name} cannot be written"):
+        train(replace(settings, run_dir=f"{files}/{name}"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "expected"),
+    [
+        (lambda files: (files / "test.b").unlink(), "test.b cannot be read: No such file"),
+        (lambda files: (files / "train.b").write_text("eins\n"), "has 5 lines and .* has 1"),
+        (
+            lambda files: (files / "valid.a").write_bytes(b"ok\n\xff\n"),
+            "valid.a, line 2, byte 1 is",
+        ),
+        (lambda files: (files / "train.a").write_text("\n" * 5), "no pair has text on both sides"),
+    ],
+)
+def test_bad_data_are_refused_before_the_first_step(files, spoil, expected):
+    spoil(files)
+    with pytest.raises(DataError, match=expected):
+        train(tiny(files))
+    assert not (files / "run" / "last").exists()
+
+
+def test_without_a_test_split_there_is_no_test(files):
+    assert train(tiny(files, "data.test_source=null", "data.test_target=null")) == 0
+    assert not (files / "run" / "test").exists()
+    with pytest.raises(DataError, match=r"no test split: set data\.test_source"):
+        evaluate(on_checkpoint(EvaluateSettings, files))
+    with pytest.raises(SettingsError, match="test_source` and test_target go together"):
+        tiny(files, "data.test_source=null")
+
+
+def test_validation_counts_blank_lines_as_evaluate_does(files, capsys):
+    for side, blank in (("a", ""), ("b", "etwas")):
+        with open(files / f"valid.{side}", "a", encoding="utf-8") as file:
+            file.write(blank + "\n")
+    assert train(tiny(files)) == 0
+    best = max(
+        json.loads(line)["validation_bleu"]
+        for line in (files / "run" / "metrics.jsonl").read_text("utf-8").splitlines()
+    )
+    folder = files / "scores"
+    evaluate(on_checkpoint(EvaluateSettings, files, split="validation", output_dir=str(folder)))
+    results = json.loads((folder / "results.json").read_text("utf-8"))
+    assert results["scores"][0]["value"] == best
+    assert results["num_sentences"] == 6
+
+
+def test_evaluations_do_not_overwrite_each_other(files, run):
+    for _ in range(2):
+        assert evaluate(on_checkpoint(EvaluateSettings, files)) == 0
+    assert (run / "best-test").is_dir() and (run / "best-test-2").is_dir()
+
+
+def test_files_can_be_evaluated_but_not_beside_a_split(files, run):
+    chosen = {"source": f"{files}/test.a", "target": f"{files}/test.b"}
+    assert evaluate(on_checkpoint(EvaluateSettings, files, **chosen)) == 0
+    assert (run / "best-test.a" / "hypotheses.txt").read_bytes() == (
+        run / "test" / "hypotheses.txt"
+    ).read_bytes()
+    with pytest.raises(SettingsError, match="`split` names data"):
+        on_checkpoint(EvaluateSettings, files, split="test", **chosen)
+    with pytest.raises(SettingsError, match="`source` and `target` go together"):
+        on_checkpoint(EvaluateSettings, files, source=f"{files}/test.a")
+
+
+def test_translate_reads_and_writes_files_and_draws_what_it_wrote(files, run):
+    (files / "in.txt").write_bytes(b"the dog\r\n\nthe cat sees\xe2\x80\xa8a man")
+    chosen = {"input": f"{files}/in.txt", "output": f"{files}/out.txt"}
+    pictures = files / "pictures"
+    assert translate(on_checkpoint(TranslateSettings, files, **chosen, heatmaps=str(pictures))) == 0
+    lines = (files / "out.txt").read_bytes().decode("utf-8").split("\n")
+    assert len(lines) == 4 and lines[1] == lines[3] == ""
+    assert sorted(path.name for path in pictures.iterdir()) == ["0001.png", "0003.png"]
+    assert not list(files.glob("*.part"))
+
+
+def test_translate_refuses_what_it_cannot_write_before_it_translates(files, run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(DataError, match="standard input is closed"):
+        translate(on_checkpoint(TranslateSettings, files))
+    for output in (files, files / "train.a" / "below"):
+        with pytest.raises(RunError, match="cannot be written"):
+            translate(on_checkpoint(TranslateSettings, files, output=str(output)))
+
+
+def test_translate_never_replaces_a_device(files, run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"the dog\n")))
+    assert translate(on_checkpoint(TranslateSettings, files, output=os.devnull)) == 0
+    assert Path(os.devnull).is_char_device()
+
+
+def test_the_python_door_translates_and_leaves_the_process_alone(files, run):
+    torch.manual_seed(5)
+    before = torch.get_rng_state(), torch.get_num_threads()
+    translator = seq2seq.load_translator(run / "best")
+    drawn = torch.get_rng_state()
+    found = translator.translate(SENTENCES["a"])
+    assert torch.equal(drawn, torch.get_rng_state()) and before[1] == torch.get_num_threads()
+    assert found == (run / "test" / "hypotheses.txt").read_text("utf-8").splitlines()
+    assert translator.explain(" ") is None
+
+
+def test_settings_of_another_version_are_refused_by_name(files, run):
+    path = run / "best" / "settings.yaml"
+    path.write_text(path.read_text("utf-8").replace("bidirectional", "bothways"), "utf-8")
+    with pytest.raises(
+        CheckpointError, match=r"settings that do not fit: `model.encoder.bothways`"
+    ):
+        seq2seq.load_translator(run / "best")
+
+
+def test_align_needs_the_corpus_that_knows_the_truth(files, run):
+    with pytest.raises(DataError, match="Only data=phrasebook has a gold alignment"):
+        align(on_checkpoint(AlignSettings, files))

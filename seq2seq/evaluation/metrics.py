@@ -35,7 +35,7 @@ class Score:
 
     def __str__(self) -> str:
         width = "" if self.interval is None else f" ± {self.interval:.2f}"
-        return f"{self.name} {self.value:.2f}{width}  ({self.signature})"
+        return f"{self.name} {self.value:.2f}{width}\n  {self.signature}"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

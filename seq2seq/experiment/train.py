@@ -221,12 +221,11 @@ def _conclude(
         )
         for score in scores:
             print(f"test {score}")
-        journal.say(f"test search                    {described(settings.search)}")
+        print(f"  search: {described(settings.search)}")
         journal.say(f"test translations and scores   {run_dir / 'test'}")
     journal.say(f"checkpoints                    {run_dir / 'best'}, {run_dir / 'last'}")
     if num_pictures:
         journal.say(f"attention pictures             {run_dir / 'attention'}")
-    journal.say(
-        "translate with                 "
-        f"python scripts/translate.py checkpoint={quote(str(run_dir / 'best'))} < INPUT > OUTPUT"
-    )
+    journal.say("translate with")
+    command = f"python scripts/translate.py checkpoint={quote(str(run_dir / 'best'))}"
+    journal.say(f"    {command} < INPUT > OUTPUT")

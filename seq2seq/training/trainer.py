@@ -239,9 +239,10 @@ class Trainer:
             f"loss {train_nll:.3f}  valid ppl {found.perplexity:.2f}  "
             f"BLEU {found.bleu.value:.2f}{'  (best)' if is_best else ''}"
         )
-        for source, reference, translation in found.samples:
-            self.journal.say(f"    source    {source}\n    reference {reference}")
-            self.journal.say(f"    output    {translation}\n")
+        for source, reference, output in found.samples:
+            self.journal.say(
+                f"    source    {source}\n    reference {reference}\n    output    {output}\n"
+            )
         self.meter = Meter()
         if is_best:
             self.save("best")

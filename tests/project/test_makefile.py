@@ -122,3 +122,19 @@ def test_a_folder_that_is_no_environment_is_left_alone(tmp_path: Path) -> None:
     (line,) = own_lines(result.stderr)
     assert line.startswith(f"error: {tmp_path} exists, but is no Python environment;")
     assert keep.read_text("utf-8") == "dear"
+
+
+def test_an_environment_is_brought_up_to_date_when_other_extras_are_asked_for(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "bin").mkdir()
+    fake_python(tmp_path / "bin", "echo 3.11.7").rename(tmp_path / "bin" / "python")
+    (tmp_path / "pyvenv.cfg").touch()
+    (tmp_path / ".extras").write_text("dev\n")
+    (tmp_path / ".packages").write_text("torch==2.13.0\n")
+    (tmp_path / ".ready").write_text(f"{ROOT}\n")
+    venv = f"VENV={tmp_path}"
+    for same in ([], ["EXTRAS=dev"], ["PACKAGES=torch==2.13.0"]):
+        assert "pip" not in make("-n", "env", venv, *same).stdout
+    for other in ("EXTRAS=torchtext,dev", "PACKAGES="):
+        assert "pip" in make("-n", "env", venv, other).stdout

@@ -79,11 +79,11 @@ def test_equal_texts_score_100_and_others_0():
     assert worst.value == 0
 
 
-def test_a_score_reads_as_one_line():
+def test_a_score_stands_above_its_signature():
     score = all_scores(REFERENCES, REFERENCES)[0]
     assert str(score) == f"BLEU 100.00 ± 0.00\n  {score.signature}"
     assert "tok:13a" in score.signature and "version:" in score.signature
-    assert str(bleu(REFERENCES, REFERENCES)).startswith("BLEU 100.00  (nrefs:1|")
+    assert str(bleu(REFERENCES, REFERENCES)).startswith("BLEU 100.00\n  nrefs:1|")
     assert json.loads(json.dumps(score.as_dict()))["value"] == pytest.approx(100)
 
 

@@ -38,6 +38,13 @@ class RunState:
         """For JSON."""
         return asdict(self)
 
+    def advance(self, num_batches: int, batches_in_epoch: int) -> None:
+        """Counts a step over some batches as done."""
+        self.step += 1
+        self.batch += num_batches
+        if self.batch >= batches_in_epoch:
+            self.epoch, self.batch = self.epoch + 1, 0
+
     def note(self, record: dict[str, Any], score: float) -> bool:
         """Adds a validation's record; whether its score is the best so far."""
         self.history.append(record)

@@ -115,7 +115,7 @@ class Trainer:
             with StopRequest() as request:
                 for group in self._groups():
                     self._step(group)
-                    self._advance(len(group))
+                    self.state.advance(len(group), len(self.plan))
                     self._tell_time()
                     self._show()
                     if self._is_validation_due():
@@ -146,13 +146,6 @@ class Trainer:
         """The batches of the epoch under way, in their order."""
         generator = epoch_generator(self.seed, self.state.epoch)
         return self.batching.plan(self.pairs.lengths, generator)
-
-    def _advance(self, num_batches: int) -> None:
-        """Counts the batches of a step as done."""
-        self.state.step += 1
-        self.state.batch += num_batches
-        if self.state.batch >= len(self.plan):
-            self.state.epoch, self.state.batch = self.state.epoch + 1, 0
 
     def _progress(self) -> float:
         """The share of the budget that is used, by the budget that is spent first."""

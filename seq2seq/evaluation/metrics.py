@@ -66,4 +66,6 @@ def _score(
         raise DataError("There is nothing to score: the text has no lines.")
     found: Any = metric.corpus_score(hypotheses, [references], n_bootstrap=resamples)
     signature = metric.get_signature().format(short=False)
-    return Score(found.name, found.score, signature, found._ci if resamples > 1 else None)
+    # sacrebleu gives some of its figures as numpy's scalars, which JSON does not take.
+    interval = float(found._ci) if resamples > 1 else None
+    return Score(found.name, float(found.score), signature, interval)

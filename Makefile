@@ -15,7 +15,12 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help env train test test-slow check format clean FORCE
+# What ends the three trainings that the tour shows; where it is missing, they are run.
+TOUR_RUNS := $(patsubst %,runs/tour/%/test/results.json,additive dot multi_head)
+comma := ,
+space := $() $()
+
+.PHONY: help env train tour test test-slow check format clean FORCE
 
 help: ## print this list
 	@echo 'usage: make TARGET [NAME=VALUE ...]'
@@ -33,6 +38,12 @@ env: $(READY) ## make the environment in .venv, where it is missing or out of da
 
 train: $(READY) ## train a model; settings in ARGS
 	$(RUN) scripts/train.py $(ARGS)
+
+tour: $(TOUR_RUNS) ## write docs/tour; first trains three small models, some 9 minutes
+	$(RUN) scripts/tour.py checkpoints=[$(subst $(space),$(comma),$(^:/test/results.json=/best))] $(ARGS)
+
+runs/tour/%/test/results.json: | $(READY)
+	$(RUN) scripts/train.py run_dir=runs/tour/$* model/attention=$* tokenizer=word training.max_epochs=4
 
 test: $(READY) ## run the tests, but for the slow ones; pytest's options in ARGS
 	$(RUN) -m pytest $(ARGS)

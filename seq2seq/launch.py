@@ -47,6 +47,11 @@ def for_training(given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return "resume", Checkpoint.open(_folder(given, "resume") / "last").settings
 
 
+def for_settings(config_name: str) -> Choice:
+    """A command's config, which builds on no checkpoint's settings."""
+    return lambda given: (config_name, {})
+
+
 def for_checkpoint(config_name: str, *groups: str) -> Choice:
     """A command's config over some groups of the settings of the checkpoint that is named."""
 

@@ -39,6 +39,15 @@ def mask_of(lengths: list[int], width: int | None = None) -> torch.Tensor:
     return torch.arange(width or max(lengths)) < torch.tensor(lengths)[:, None]
 
 
+@torch.no_grad()
+def copy_attention(ours, theirs: torch.nn.MultiheadAttention) -> None:
+    """Gives torch's multi-head attention the weights of ours, whose widths are all one."""
+    projections = (ours.query, ours.key, ours.value)
+    theirs.in_proj_weight.copy_(torch.cat([one.weight for one in projections]))
+    theirs.in_proj_bias.copy_(torch.cat([one.bias for one in projections]))
+    theirs.out_proj.load_state_dict(ours.output.state_dict())
+
+
 @pytest.fixture
 def tiny_batch():
     """Three ragged pairs over a vocabulary of 20."""
@@ -61,19 +70,47 @@ def tiny_model():
 def build_tiny_model(vocabulary_size: int = 20):
     """A small GRU model with additive attention, dropout off."""
     from seq2seq.models.decoders.bahdanau import BahdanauDecoderConfig
-    from seq2seq.models.encoders.gru import GRUEncoderConfig
+    from seq2seq.models.encoders.recurrent import RecurrentEncoderConfig
     from seq2seq.models.seq2seq import Seq2SeqConfig
     from seq2seq.nn.attention.additive import AdditiveAttentionConfig
     from seq2seq.nn.positions.none import NoPositionsConfig
 
     config = Seq2SeqConfig(
         embedding_dim=8,
-        encoder=GRUEncoderConfig(hidden_dim=6),
+        encoder=RecurrentEncoderConfig(hidden_dim=6),
         decoder=BahdanauDecoderConfig(hidden_dim=10),
         attention=AdditiveAttentionConfig(),
         positions=NoPositionsConfig(),
     )
     return config.build(vocabulary_size, vocabulary_size, is_joint=True).eval()
+
+
+# What the matrix of models is built with, so that every part fits every other.
+SMALL = {
+    "encoder": {"hidden_dim": 8, "num_layers": 2, "num_heads": 2, "feed_forward_dim": 12},
+    "decoder": {"hidden_dim": 16, "num_layers": 2, "num_heads": 2, "feed_forward_dim": 12},
+    "attention": {"num_heads": 2},
+    "positions": {"clip_distance": 2, "max_length": 12, "num_buckets": 4, "max_distance": 3},
+}
+
+
+def model_options(group: str) -> dict[str, dict]:
+    """The settings of each option of `configs/model/<group>`, as small as `SMALL` makes them."""
+    import yaml
+
+    folder = CONFIGS / "model" / group
+
+    def read(name):
+        tree = yaml.safe_load((folder / f"{name}.yaml").read_text("utf-8"))
+        for one in tree.pop("defaults", []):
+            if isinstance(one, str) and one != "_self_":
+                tree = {**read(one), **tree}
+        return tree
+
+    def small(tree):
+        return {key: SMALL[group].get(key, value) for key, value in tree.items()}
+
+    return {path.stem: small(read(path.stem)) for path in sorted(folder.glob("*.yaml"))}
 
 
 def every_model():
@@ -83,22 +120,16 @@ def every_model():
     """
     import itertools
 
-    import yaml
-
     from seq2seq.config import from_tree
     from seq2seq.errors import SettingsError
     from seq2seq.models.seq2seq import Seq2SeqConfig
 
-    def options(group):
-        for path in sorted((CONFIGS / "model" / group).glob("*.yaml")):
-            tree = yaml.safe_load(path.read_text("utf-8"))
-            yield path.stem, {key: value for key, value in tree.items() if key != "defaults"}
-
     groups = ("encoder", "decoder", "attention", "positions")
-    for chosen in itertools.product(*(options(group) for group in groups)):
+    for chosen in itertools.product(*(model_options(group).items() for group in groups)):
         parts = {group: tree for group, (_, tree) in zip(groups, chosen, strict=True)}
         try:
             model = from_tree({"embedding_dim": 16, **parts}, Seq2SeqConfig)
+            model.build(8, 8, is_joint=True)
         except SettingsError:
             continue
         yield "-".join(name for name, _ in chosen), model

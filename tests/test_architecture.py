@@ -26,27 +26,33 @@ FLOORS = [
     {"evaluation"},
     {"training"},
     {"experiment", "launch"},
+    {"tour"},
 ]
 # Folders whose modules tell one story together; they import each other.
-STORIES = {"data", "data/phrasebook", "evaluation", "experiment", "objectives", "training"}
+STORIES = {
+    *("data", "data/phrasebook", "evaluation", "experiment", "objectives", "tour", "training"),
+}
 # In all other folders, modules know of each other only what these say.
 ABSTRACT = {"base", "interfaces"}
 
 # Implementations of a group of config files are named by those files alone, but for these.
 KNOWN_IMPLEMENTATIONS = {
-    ("models/encoders/transformer", "nn/attention/multi_head"): "is made of it",
+    ("nn/self_attention", "nn/attention/multi_head"): "is made of it",
     (
         "objectives/scheduled_sampling",
         "objectives/cross_entropy",
     ): "is the same loss, fed otherwise",
     ("training/validation", "objectives/cross_entropy"): "is what perplexity means",
     ("experiment/align", "data/embedded"): "no other corpus has gold alignments",
+    ("tour/command", "data/embedded"): "no other corpus has gold alignments",
+    ("tour/command", "nn/positions/sinusoidal"): "is what the tour explains",
+    ("tour/position_figures", "nn/positions/sinusoidal"): "is what the tour explains",
 }
 
 # Each library that is not Python's own, and who may import it; torch is everybody's.
 OWNERS = {
     "hydra": {"launch", "overrides"},
-    "matplotlib": {"evaluation/heatmap"},
+    "matplotlib": {"evaluation/heatmap", "tour/attention_figures", "tour/position_figures"},
     "omegaconf": {"launch", "overrides"},
     "sacrebleu": {"evaluation/metrics"},
     "sacremoses": {"tokenizers/word"},
@@ -58,6 +64,7 @@ OWNERS = {
         "experiment/align",
         "experiment/apply",
         "experiment/outputs",
+        "tour/command",
         "training/journal",
     },
     "yaml": {"training/checkpoint"},
@@ -145,12 +152,12 @@ def may_import(importer: str, imported: str) -> bool:
         ("search/beam", "objectives/base", False),
         ("search/beam", "search/base", True),
         ("search/beam", "search/greedy", False),
-        ("models/encoders/gru", "models/encoders/base", True),
-        ("models/encoders/gru", "models/interfaces", True),
-        ("models/encoders/gru", "models/encoders/transformer", False),
-        ("models/encoders/gru", "models/decoders/base", False),
+        ("models/encoders/recurrent", "models/encoders/base", True),
+        ("models/encoders/recurrent", "models/interfaces", True),
+        ("models/encoders/recurrent", "models/encoders/transformer", False),
+        ("models/encoders/recurrent", "models/decoders/base", False),
         ("models/seq2seq", "models/encoders/base", True),
-        ("models/seq2seq", "models/encoders/gru", False),
+        ("models/seq2seq", "models/encoders/recurrent", False),
         ("data/multi30k", "data/download", True),
         ("data/embedded", "data/phrasebook/grammar", True),
         ("data/batches", "data/batching/token_budget", False),

@@ -1,4 +1,4 @@
-"""Attention as a picture: the only module that imports matplotlib."""
+"""Attention as a picture."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from torch import Tensor
 
 CELL_INCHES = 0.42
@@ -35,6 +37,22 @@ def draw_heatmap(
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
+    image = show_weights(axes, source_tokens, target_tokens, weights)
+    # The colour bar hangs from the cells' upper edge, above which labels lean over it.
+    tall = BAR_INCHES / height
+    bar = figure.add_axes((1 + 0.25 / width, 1 - tall, 0.12 / width, tall))
+    figure.colorbar(image, cax=bar, label="weight")
+    with warnings.catch_warnings():
+        # A character that no font has is drawn as a box, which says enough.
+        warnings.filterwarnings("ignore", r"Glyph .* missing from font")
+        figure.savefig(path, dpi=120, bbox_inches="tight", pad_inches=0.15)
+
+
+def show_weights(
+    axes: Axes, source_tokens: Sequence[str], target_tokens: Sequence[str], weights: Tensor
+) -> AxesImage:
+    """Puts weights (T, S) with their labels into axes of a figure."""
+    num_rows, num_columns = weights.shape
     image = axes.imshow(weights.numpy(), cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
     axes.xaxis.tick_top()
     axes.set_xticks(range(num_columns), [_label(one) for one in source_tokens])
@@ -48,14 +66,7 @@ def draw_heatmap(
     axes.set_yticks([position - 0.5 for position in range(1, num_rows)], minor=True)
     axes.grid(which="minor", color="white", linewidth=1)
     axes.tick_params(which="minor", length=0)
-    # The colour bar hangs from the cells' upper edge, above which labels lean over it.
-    tall = BAR_INCHES / height
-    bar = figure.add_axes((1 + 0.25 / width, 1 - tall, 0.12 / width, tall))
-    figure.colorbar(image, cax=bar, label="weight")
-    with warnings.catch_warnings():
-        # A character that no font has is drawn as a box, which says enough.
-        warnings.filterwarnings("ignore", r"Glyph .* missing from font")
-        figure.savefig(path, dpi=120, bbox_inches="tight", pad_inches=0.15)
+    return image
 
 
 def _label(token: str) -> str:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.data.batches import pad
+from seq2seq.errors import SettingsError
 from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.search.base import Hypothesis, SearchConfig
 from seq2seq.special_tokens import BOS, EOS, SPECIAL_TOKENS
@@ -110,9 +111,20 @@ class Translator:
             self.attention(source, hypothesis.tokens),
         )
 
+    def check_attends(self) -> None:
+        """Raises SettingsError where the model has no attention to look at."""
+        if not self.model.attends:
+            raise SettingsError(
+                "model.attention", "is none in this checkpoint: there is no attention to look at."
+            )
+
     @torch.inference_mode()
     def attention(self, source: Sequence[int], target: Sequence[int]) -> Tensor:
-        """The weights (T + 1, S) with which a pair of encoded sentences is decoded, EOS last."""
+        """The weights (T + 1, S) with which a pair of encoded sentences is decoded, EOS last.
+
+        Raises SettingsError for a model without attention.
+        """
+        self.check_attends()
         ids, mask = pad([source])
         previous, _ = pad([[BOS, *target]])
         with evaluating(self.model):

@@ -21,6 +21,7 @@ def align(settings: AlignSettings) -> int:
     translator = load_checkpoint(
         Checkpoint.open(Path(settings.checkpoint)), None, settings.runtime.start()
     )
+    translator.check_attends()
     source, target = translator.tokenizers.source, translator.tokenizers.target
     found_and_gold = []
     for pair in tqdm(settings.data.phrases(settings.split), unit="pair", leave=False, disable=None):

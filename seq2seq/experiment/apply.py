@@ -113,8 +113,6 @@ def translate(settings: TranslateSettings) -> int:
     checkpoint = Checkpoint.open(Path(settings.checkpoint))
     if settings.output:
         check_writable(Path(settings.output))
-    if settings.heatmaps:
-        make_folder(Path(settings.heatmaps))
     if settings.input:
         sentences = read_lines(Path(settings.input))
     elif sys.stdin is not None:
@@ -122,6 +120,9 @@ def translate(settings: TranslateSettings) -> int:
     else:
         raise DataError("The standard input is closed. Give input=FILE.")
     translator = load_checkpoint(checkpoint, settings.search, settings.runtime.start())
+    if settings.heatmaps:
+        translator.check_attends()
+        make_folder(Path(settings.heatmaps))
     sources = translator.encode(sentences)
     with tqdm(total=len(sentences), unit="line", desc="translating", disable=None) as bar:
         found = translator.hypotheses(sources, bar.update)

@@ -204,9 +204,11 @@ def _conclude(
     """Tests the best checkpoint, draws its attention, and says where everything is."""
     best = Checkpoint.open(run_dir / "best")
     best.load_weights(translator.model)
-    sources = translator.encode([validator.pairs.source[index] for index in validator.shown])
-    hypotheses = translator.hypotheses(sources)
-    num_pictures = draw_attention(translator, sources, hypotheses, run_dir / "attention")
+    num_pictures = 0
+    if translator.model.attends:
+        sources = translator.encode([validator.pairs.source[index] for index in validator.shown])
+        hypotheses = translator.hypotheses(sources)
+        num_pictures = draw_attention(translator, sources, hypotheses, run_dir / "attention")
     journal.say(
         f"\ntrained {duration(best.state.seconds)} to the best validation BLEU, "
         f"{best.state.best_score:.2f} at step {best.state.best_step:,}"

@@ -73,6 +73,16 @@ class Seq2Seq(nn.Module):
         return logits
 
     @property
+    def attends(self) -> bool:
+        """Whether the decoder looks at single source positions."""
+        return self.decoder.attends
+
+    @property
+    def max_length(self) -> int | None:
+        """The most tokens that the decoder can write, EOS not counted; None: any number."""
+        return self.decoder.max_length
+
+    @property
     def num_parameters(self) -> int:
         """Trained numbers; tied ones count once."""
         return sum(parameter.numel() for parameter in self.parameters())
@@ -99,7 +109,7 @@ class Seq2SeqConfig(Config):
         encoder: reads the source.
         decoder: writes the target.
         attention: how the decoder looks at the encoder's states.
-        positions: what an encoder without recurrence is told about order.
+        positions: what encoders and decoders without recurrence are told about order.
     """
 
     embedding_dim: Count = 128
@@ -111,9 +121,10 @@ class Seq2SeqConfig(Config):
     positions: PositionsConfig
 
     def check(self) -> None:
-        if self.positions.encodes and not self.encoder.uses_positions:
+        uses_positions = self.encoder.uses_positions or self.decoder.uses_positions
+        if self.positions.encodes and not uses_positions:
             raise SettingsError(
-                "positions", "have no effect on a recurrent encoder. Use model/positions=none."
+                "positions", "have no effect on a recurrent model. Use model/positions=none."
             )
 
     def build(self, source_size: int, target_size: int, *, is_joint: bool) -> Seq2Seq:
@@ -124,8 +135,10 @@ class Seq2SeqConfig(Config):
             )
         with _blaming("model.encoder"):
             encoder = self.encoder.build(self.embedding_dim, self.positions)
-        with _blaming("model.attention"):
-            decoder = self.decoder.build(self.embedding_dim, encoder.memory_dim, self.attention)
+        with _blaming("model.decoder"):
+            decoder = self.decoder.build(
+                self.embedding_dim, encoder.memory_dim, self.attention, self.positions
+            )
         if self.tie != "none" and decoder.hidden_dim != self.embedding_dim:
             raise SettingsError(
                 "model.tie",

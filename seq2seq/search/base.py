@@ -15,6 +15,10 @@ from seq2seq.models.interfaces import Memory, State
 class SearchableModel(Protocol):
     """Encodes a source once, then scores one next token at a time."""
 
+    @property
+    def max_length(self) -> int | None:
+        """The most tokens that it can write, EOS not counted; None: any number."""
+
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
         """Source ids (B, S) and mask to a memory."""
 
@@ -47,7 +51,8 @@ class SearchConfig(Config, ABC):
 
     Attributes:
         max_length_ratio: a translation's longest length is this times the source's length ...
-        max_length_extra: ... plus this, in tokens; by its own source alone, not by its batch.
+        max_length_extra: ... plus this, in tokens; by its own source alone, not by its batch. What
+            the model's positions allow is the end in any case.
         batch_size: sentences decoded at once; changes the speed and nothing else.
     """
 
@@ -61,7 +66,8 @@ class SearchConfig(Config, ABC):
     ) -> list[Hypothesis]:
         """The best hypothesis for each row of source ids (B, S) with its mask (B, S)."""
 
-    def length_limits(self, source_mask: Tensor) -> Tensor:
+    def length_limits(self, model: SearchableModel, source_mask: Tensor) -> Tensor:
         """The longest translation of each source, EOS not counted: (B,)."""
         lengths = source_mask.sum(dim=1)
-        return (lengths * self.max_length_ratio).floor().long() + self.max_length_extra
+        limits = (lengths * self.max_length_ratio).floor().long() + self.max_length_extra
+        return limits if model.max_length is None else limits.clamp(max=model.max_length)

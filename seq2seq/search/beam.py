@@ -33,7 +33,7 @@ class BeamConfig(SearchConfig):
     def __call__(
         self, model: SearchableModel, source: Tensor, source_mask: Tensor
     ) -> list[Hypothesis]:
-        limits = self.length_limits(source_mask)
+        limits = self.length_limits(model, source_mask)
         state = model.start(model.encode(source, source_mask))
         state = select(state, _repeated(len(source), self.beam_size, source.device))
         best: list[Hypothesis | None] = [None] * len(source)

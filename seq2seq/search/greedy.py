@@ -20,7 +20,7 @@ class GreedyConfig(SearchConfig):
     def __call__(
         self, model: SearchableModel, source: Tensor, source_mask: Tensor
     ) -> list[Hypothesis]:
-        limits = self.length_limits(source_mask)
+        limits = self.length_limits(model, source_mask)
         state = model.start(model.encode(source, source_mask))
         rows = torch.arange(len(source), device=source.device)  # which sentences are still open
         previous = torch.full_like(rows, BOS)

@@ -6,22 +6,33 @@ from dataclasses import replace
 
 import pytest
 import torch
-from conftest import every_model, mask_of
+from conftest import every_model, mask_of, model_options
 
+from seq2seq.data.batches import EncodedPairs
 from seq2seq.errors import SettingsError
 from seq2seq.models.decoders.bahdanau import BahdanauDecoderConfig
-from seq2seq.models.encoders.gru import GRUEncoderConfig
+from seq2seq.models.decoders.transformer import TransformerDecoderConfig
+from seq2seq.models.encoders.recurrent import RecurrentEncoderConfig
 from seq2seq.models.encoders.transformer import TransformerEncoderConfig
 from seq2seq.models.seq2seq import Seq2SeqConfig
 from seq2seq.nn.attention.additive import AdditiveAttentionConfig
+from seq2seq.nn.attention.dot import DotAttentionConfig
 from seq2seq.nn.attention.multi_head import MultiHeadAttentionConfig
 from seq2seq.nn.positions.none import NoPositionsConfig
+from seq2seq.nn.positions.relative import RelativePositionsConfig
+from seq2seq.nn.positions.rotary import RotaryPositionsConfig
 from seq2seq.nn.positions.sinusoidal import SinusoidalPositionsConfig
+from seq2seq.objectives.cross_entropy import CrossEntropyConfig
+from seq2seq.search.beam import BeamConfig
+from seq2seq.search.greedy import GreedyConfig
 from seq2seq.special_tokens import BOS, PAD
+from seq2seq.tokenizers.base import TokenizerPair
+from seq2seq.training.checkpoint import Checkpoint, save_checkpoint
+from seq2seq.training.state import RunState
 
 GRU = Seq2SeqConfig(
     embedding_dim=8,
-    encoder=GRUEncoderConfig(hidden_dim=6, num_layers=2, layer_norm=True),
+    encoder=RecurrentEncoderConfig(hidden_dim=6, num_layers=2, layer_norm=True),
     decoder=BahdanauDecoderConfig(hidden_dim=8),
     attention=AdditiveAttentionConfig(),
     positions=NoPositionsConfig(),
@@ -36,9 +47,38 @@ EXACTLY = {"rtol": 0, "atol": 1e-10}
 LENGTHS = [5, 1, 3]
 
 
-@pytest.fixture(params=MODELS.values(), ids=MODELS)
+class NoTokenizer:
+    """Stands where a checkpoint keeps tokenizers."""
+
+    def save(self, folder):
+        pass
+
+
+def is_in_cover(config: Seq2SeqConfig) -> bool:
+    """Whether an attention or a position encoding stands beside the usual one of the other kind."""
+    usual = (MultiHeadAttentionConfig, SinusoidalPositionsConfig)
+    return isinstance(config.attention, usual) or isinstance(config.positions, usual)
+
+
+COVER = {
+    name: config
+    for name, config in MODELS.items()
+    if is_in_cover(config) or not config.positions.encodes
+}
+
+
+@pytest.fixture(params=COVER.values(), ids=COVER)
 def model(request):
+    """A model in which every two options of two groups meet; all models are too many."""
     return request.param.build(20, 20, is_joint=True).double().eval()
+
+
+def test_the_matrix_is_whole():
+    encoders, decoders, attentions, positions = (
+        len(model_options(group)) for group in ("encoder", "decoder", "attention", "positions")
+    )
+    recurrent = (encoders - 1) * (decoders - 1) * attentions  # without positions
+    assert len(MODELS) == recurrent + (encoders + decoders - 1) * attentions * positions
 
 
 @pytest.fixture
@@ -82,6 +122,46 @@ def test_neighbours_change_nothing(model, source, target):
         torch.testing.assert_close(looked[0], weights[row, :, :length], **EXACTLY)
 
 
+def test_a_later_token_changes_no_earlier_output(model, source, target):
+    before, weights = logits_of(model, source, mask_of(LENGTHS), target)
+    target[:, 3] = 4 + (target[:, 3] - 3) % 16
+    after, looked = logits_of(model, source, mask_of(LENGTHS), target)
+    torch.testing.assert_close(after[:, :3], before[:, :3], **EXACTLY)
+    torch.testing.assert_close(looked[:, :3], weights[:, :3], **EXACTLY)
+    assert not torch.allclose(after[:, 3:], before[:, 3:])
+
+
+@pytest.mark.parametrize("config", MODELS.values(), ids=MODELS)
+def test_it_trains_translates_and_comes_back_from_a_file(config, source, target, tmp_path):
+    model = config.build(20, 20, is_joint=True)
+    pairs = EncodedPairs(
+        [one.tolist() for one in source], [one[1:].tolist() for one in target], [1, 2, 3]
+    )
+    loss = CrossEntropyConfig(label_smoothing=0.1)(model, pairs.batch([0, 1, 2]), 0.0)
+    loss.total.backward()
+    # Where nothing is compared with a query, what makes it learns nothing.
+    used = [
+        one
+        for name, one in model.named_parameters()
+        if model.attends or "around_attention.norm" not in name
+    ]
+    assert all(one.grad is not None and one.grad.isfinite().all() for one in used)
+    torch.optim.SGD(model.parameters(), lr=0.1).step()
+    model.eval()
+    found = []
+    for search in (GreedyConfig(), BeamConfig(beam_size=3)):
+        found.append(search(model, source, mask_of(LENGTHS)))
+        assert max(len(one.tokens) for one in found[-1]) <= (model.max_length or 2 * 5 + 10)
+    tokenizers = TokenizerPair(NoTokenizer(), NoTokenizer())
+    save_checkpoint(
+        tmp_path / "c", model=model, tokenizers=tokenizers, settings={}, state=RunState()
+    )
+    again = config.build(20, 20, is_joint=True).eval()
+    Checkpoint.open(tmp_path / "c").load_weights(again)
+    for search, one in zip((GreedyConfig(), BeamConfig(beam_size=3)), found, strict=True):
+        assert search(again, source, mask_of(LENGTHS)) == one
+
+
 def test_step_by_step_equals_all_at_once(model, source, target):
     logits, _ = logits_of(model, source, mask_of(LENGTHS), target)
     state = model.start(model.encode(source, mask_of(LENGTHS)))
@@ -94,7 +174,7 @@ def test_a_source_of_one_token_or_of_none_gives_finite_numbers_and_gradients(mod
     for mask in (mask_of([1]), torch.zeros(1, 1, dtype=torch.bool)):
         logits, weights = logits_of(model, torch.tensor([[5]]), mask, target[:1])
         assert logits.isfinite().all()
-        assert (weights == mask[:, None]).all()
+        assert (weights == (mask[:, None] if model.attends else 0)).all()
         logits.sum().backward()
         gradients = [one.grad for one in model.parameters() if one.grad is not None]
         assert gradients and all(one.isfinite().all() for one in gradients)
@@ -133,10 +213,60 @@ def test_tying_is_refused_where_it_cannot_be():
     replace(GRU, tie="target_output").build(20, 30, is_joint=False)
 
 
-def test_a_part_that_does_not_fit_is_named_in_full():
-    three_heads = MultiHeadAttentionConfig(num_heads=3)
-    with pytest.raises(SettingsError, match=r"`model.attention.num_heads` of 3 must divide"):
-        replace(GRU, attention=three_heads).build(20, 20, is_joint=True)
-    encoder = replace(TRANSFORMER.encoder, num_heads=3)
-    with pytest.raises(SettingsError, match=r"`model.encoder.num_heads` of 3 must divide"):
-        replace(TRANSFORMER, encoder=encoder).build(20, 20, is_joint=True)
+SELF_ATTENTIVE = TransformerDecoderConfig(num_layers=1, num_heads=2, feed_forward_dim=16)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (
+            replace(GRU, attention=MultiHeadAttentionConfig(num_heads=3)),
+            r"`model.attention.num_heads` of 3 must divide the decoder's width 8",
+        ),
+        (
+            replace(TRANSFORMER, encoder=TransformerEncoderConfig(num_heads=3)),
+            r"`model.encoder.num_heads` of 3 must divide model.embedding_dim, which is 8",
+        ),
+        (
+            replace(TRANSFORMER, decoder=TransformerDecoderConfig(num_heads=3)),
+            r"`model.decoder.num_heads` of 3 must divide model.embedding_dim, which is 8",
+        ),
+        (
+            replace(GRU, attention=DotAttentionConfig()),
+            r"`model.attention` multiplies the decoder's states, 8 wide, with the encoder's, 12",
+        ),
+        (
+            replace(GRU, decoder=SELF_ATTENTIVE),
+            r"`model.attention` gives contexts 12 wide, .* cannot add to its states, 8 wide",
+        ),
+        (
+            replace(
+                TRANSFORMER,
+                encoder=TransformerEncoderConfig(scoring="additive"),
+                positions=RotaryPositionsConfig(),
+            ),
+            r"`model.encoder.scoring` is additive, but these positions act within a dot product",
+        ),
+        (
+            replace(
+                TRANSFORMER,
+                decoder=replace(SELF_ATTENTIVE, scoring="additive"),
+                positions=RelativePositionsConfig(),
+            ),
+            r"`model.decoder.scoring` is additive, but these positions act within a dot product",
+        ),
+        (
+            replace(TRANSFORMER, embedding_dim=6, positions=RotaryPositionsConfig()),
+            r"`model.embedding_dim` must be an even multiple of the 2 heads .* but is 6",
+        ),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_with_the_reason(config, expected):
+    with pytest.raises(SettingsError, match=expected):
+        config.build(20, 20, is_joint=True)
+
+
+def test_positions_where_nothing_reads_them_are_refused():
+    with pytest.raises(SettingsError, match="have no effect on a recurrent model"):
+        replace(GRU, positions=SinusoidalPositionsConfig())
+    replace(GRU, positions=SinusoidalPositionsConfig(), decoder=SELF_ATTENTIVE)

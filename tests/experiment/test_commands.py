@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ from seq2seq.experiment import (
     translate,
 )
 from seq2seq.training.checkpoint import Checkpoint
+from seq2seq.training.trainer import Trainer
 
 PAIRS = {
     "the dog sees a cat": "der Hund sieht eine Katze",
@@ -65,7 +67,10 @@ def settings_of(config_name: str, settings_class, *overrides: str):
 
 
 def tiny(files: Path, *overrides: str) -> TrainSettings:
-    """A run of the real command that takes a second."""
+    """A run of the real command that takes a second, with all that draws random numbers.
+
+    Its 4 epochs have 2 steps each: the first of two batches, the second of one.
+    """
     paths = [
         f"data.{split}_{name}={files}/{stem}.{side}"
         for split, stem in (("train", "train"), ("validation", "valid"), ("test", "test"))
@@ -79,7 +84,9 @@ def tiny(files: Path, *overrides: str) -> TrainSettings:
         *paths,
         *(f"model.{one}" for one in sizes),
         "tokenizer.vocabulary_size=70",
+        "objective=scheduled_sampling",
         "batching.max_sentences=2",
+        "training.accumulation=2",
         "training.max_epochs=4",
         "training.num_samples=2",
         "runtime.num_threads=1",
@@ -100,8 +107,30 @@ def resumed(folder: Path, **changes) -> TrainSettings:
     return from_tree({**tree, "resume": str(folder)}, TrainSettings)
 
 
-def weights_of(folder: Path) -> bytes:
-    return (folder / "last" / "weights.safetensors").read_bytes()
+def weights_of(folder: Path, name: str = "last") -> bytes:
+    return (folder / name / "weights.safetensors").read_bytes()
+
+
+def records_of(folder: Path) -> list[dict]:
+    """The run's records, without what depends on the clock."""
+    timed = {"seconds", "target_tokens_per_second"}
+    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
+    return [
+        {key: value for key, value in json.loads(line).items() if key not in timed}
+        for line in lines
+    ]
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    """Two runs ended alike: to the bit in their weights, to the digit in what they measured."""
+    assert records_of(one) == records_of(other)
+    for name in ("best", "last"):
+        assert weights_of(one, name) == weights_of(other, name)
+    states = [vars(Checkpoint.open(folder / "last").state) for folder in (one, other)]
+    for key in states[0].keys() - {"seconds", "history"}:
+        assert states[0][key] == states[1][key], key
+    hypotheses = [(folder / "test" / "hypotheses.txt").read_bytes() for folder in (one, other)]
+    assert hypotheses[0] == hypotheses[1]
 
 
 def on_checkpoint(settings_class, files: Path, **values):
@@ -133,41 +162,66 @@ def test_a_run_leaves_all_that_it_promises(run, capsys):
     assert len((run / "test" / "hypotheses.txt").read_text("utf-8").splitlines()) == 5
 
 
-def test_stopped_and_resumed_it_ends_like_one_that_was_not(files, run, monkeypatch, capsys):
-    import seq2seq.training.trainer as module
+@pytest.mark.parametrize("stop_at", [1, 4, 5])
+def test_stopped_and_resumed_it_ends_like_one_that_was_not(
+    files, run, monkeypatch, capsys, stop_at
+):
+    steps = count(1)
+    show = Trainer._show
 
-    steps = iter(range(100))
-    show = module.Trainer._show
-
-    def stop_at_the_fourth(self):
+    def stopping(self):
         show(self)
-        if next(steps) == 3:
+        if next(steps) == stop_at:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(module.Trainer, "_show", stop_at_the_fourth)
+    monkeypatch.setattr(Trainer, "_show", stopping)
     assert train(tiny(files, f"run_dir={files}/second")) == 128 + signal.SIGTERM
     assert f"resume={files}/second" in capsys.readouterr().err
-    assert weights_of(files / "second") != weights_of(run)
+    assert Checkpoint.open(files / "second" / "last").state.step == stop_at
     (files / "second").rename(files / "moved")
+    torch.rand(5)
     assert train(resumed(files / "moved")) == 0
-    assert weights_of(files / "moved") == weights_of(run)
-    assert (files / "moved" / "test" / "hypotheses.txt").read_bytes() == (
-        run / "test" / "hypotheses.txt"
-    ).read_bytes()
+    assert_same_run(files / "moved", run)
 
 
-def test_a_run_killed_before_its_first_step_can_go_on(files, run, monkeypatch):
-    import seq2seq.training.trainer as module
+@pytest.mark.parametrize("killed_at", [1, 4, 5])
+def test_killed_and_resumed_it_ends_like_one_that_was_not(files, run, monkeypatch, killed_at):
+    steps = count(1)
+    step = Trainer._step
 
     def killed(self, group):
-        raise KeyboardInterrupt
+        if next(steps) == killed_at:
+            raise KeyboardInterrupt
+        step(self, group)
 
     with monkeypatch.context() as patched:
-        patched.setattr(module.Trainer, "_step", killed)
+        patched.setattr(Trainer, "_step", killed)
         with pytest.raises(KeyboardInterrupt):
             train(tiny(files, f"run_dir={files}/second"))
     assert train(resumed(files / "second")) == 0
-    assert weights_of(files / "second") == weights_of(run)
+    assert_same_run(files / "second", run)
+
+
+def test_the_seed_decides_the_run(files, run):
+    for name, seed in (("same", 1), ("other", 2)):
+        assert train(tiny(files, f"run_dir={files}/{name}", f"runtime.seed={seed}")) == 0
+    assert_same_run(files / "same", run)
+    assert weights_of(files / "other") != weights_of(run)
+
+
+def test_a_handful_of_pairs_is_learned_by_heart(files):
+    sizes = ["embedding_dim=32", "encoder.hidden_dim=32", "decoder.hidden_dim=32"]
+    parts = ("", "encoder.", "decoder.")
+    overrides = [f"model.{one}" for one in (*sizes, *(f"{part}dropout=0" for part in parts))]
+    rate = ["optimizer.learning_rate=0.02", "training.accumulation=1"]
+    length = ["training.max_epochs=60", "training.validate_every_epochs=60"]
+    settings = tiny(files, "objective=cross_entropy", *overrides, *rate, *length)
+    assert train(settings) == 0
+    found = (files / "run" / "test" / "hypotheses.txt").read_text("utf-8").splitlines()
+    assert found == SENTENCES["b"]
+    (record,) = records_of(files / "run")
+    assert record["validation_bleu"] == pytest.approx(100)
+    assert record["validation_perplexity"] < 1.5
 
 
 def test_more_epochs_can_be_asked_for_on_resume(run):

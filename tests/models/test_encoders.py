@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from conftest import mask_of
+from conftest import copy_attention, mask_of
 from torch import nn
 
-from seq2seq.models.encoders.gru import GRUEncoderConfig
+from seq2seq.models.encoders.recurrent import RecurrentEncoderConfig
 from seq2seq.models.encoders.transformer import TransformerEncoderConfig
 from seq2seq.nn.positions.none import NoPositionsConfig
 from seq2seq.nn.positions.sinusoidal import SinusoidalPositionsConfig
@@ -18,15 +18,19 @@ LENGTHS = [6, 1, 4]
 @pytest.mark.usefixtures("double_precision")
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize("num_layers", [1, 2])
-def test_gru_equals_torch_on_each_sentence_alone(bidirectional, num_layers):
-    config = GRUEncoderConfig(hidden_dim=5, num_layers=num_layers, bidirectional=bidirectional)
+@pytest.mark.parametrize(("cell", "network"), [("gru", nn.GRU), ("lstm", nn.LSTM)])
+def test_recurrent_equals_torch_on_each_sentence_alone(bidirectional, num_layers, cell, network):
+    config = RecurrentEncoderConfig(
+        cell=cell, hidden_dim=5, num_layers=num_layers, bidirectional=bidirectional
+    )
     encoder = config.build(3, NoPositionsConfig()).eval()
-    theirs = nn.GRU(3, 5, num_layers, batch_first=True, bidirectional=bidirectional)
-    theirs.load_state_dict(encoder.gru.state_dict())
+    theirs = network(3, 5, num_layers, batch_first=True, bidirectional=bidirectional)
+    theirs.load_state_dict(encoder.network.state_dict())
     embedded = torch.randn(3, 9, 3)  # rows are padded beyond the longest, too
     memory = encoder(embedded, mask_of(LENGTHS, 9))
     for row, length in enumerate(LENGTHS):
         states, last = theirs(embedded[row : row + 1, :length])
+        last = last[0] if cell == "lstm" else last
         torch.testing.assert_close(memory.states[row, :length], states[0], rtol=0, atol=1e-12)
         assert (memory.states[row, length:] == 0).all()
         directions = 2 if bidirectional else 1
@@ -48,15 +52,11 @@ def test_transformer_equals_torch_with_the_same_weights(norm_first):
     theirs = nn.TransformerEncoder(layer, 2, final_norm, enable_nested_tensor=False).eval()
     with torch.no_grad():
         for ours, other in zip(encoder.layers, theirs.layers, strict=True):
-            attention = ours.attention
-            projections = (attention.query, attention.key, attention.value)
-            other.self_attn.in_proj_weight.copy_(torch.cat([one.weight for one in projections]))
-            other.self_attn.in_proj_bias.copy_(torch.cat([one.bias for one in projections]))
-            other.self_attn.out_proj.load_state_dict(attention.output.state_dict())
+            copy_attention(ours.attention.heads, other.self_attn)
             other.linear1.load_state_dict(ours.feed_forward.widen.state_dict())
             other.linear2.load_state_dict(ours.feed_forward.narrow.state_dict())
-            other.norm1.load_state_dict(ours.attention_norm.state_dict())
-            other.norm2.load_state_dict(ours.feed_forward_norm.state_dict())
+            other.norm1.load_state_dict(ours.around_attention.norm.state_dict())
+            other.norm2.load_state_dict(ours.around_feed_forward.norm.state_dict())
     embedded, mask = torch.randn(3, 6, 8), mask_of(LENGTHS)
     states = encoder(embedded, mask).states
     entering = encoder.positions.add(embedded * 8**0.5)
@@ -67,7 +67,7 @@ def test_transformer_equals_torch_with_the_same_weights(norm_first):
 @pytest.mark.parametrize(
     ("config", "positions"),
     [
-        (GRUEncoderConfig(hidden_dim=8, layer_norm=True), NoPositionsConfig()),
+        (RecurrentEncoderConfig(hidden_dim=8, layer_norm=True), NoPositionsConfig()),
         (TransformerEncoderConfig(), SinusoidalPositionsConfig()),
     ],
 )

@@ -8,11 +8,14 @@ import pytest
 import torch
 from conftest import mask_of
 from torch import nn
+from torch.nn import functional
 
-from seq2seq.errors import SettingsError
 from seq2seq.nn.attention.additive import AdditiveAttentionConfig
 from seq2seq.nn.attention.base import masked_softmax
+from seq2seq.nn.attention.dot import DotAttentionConfig
+from seq2seq.nn.attention.general import GeneralAttentionConfig
 from seq2seq.nn.attention.multi_head import MultiHeadAttentionConfig
+from seq2seq.nn.attention.none import NoAttentionConfig
 
 MASK = mask_of([5, 2, 1]).unsqueeze(1)  # (B, 1, S)
 
@@ -31,7 +34,7 @@ def test_masked_softmax_is_zero_on_padding_and_one_in_sum_and_never_nan():
 def test_additive_equals_a_loop_over_positions():
     attention = AdditiveAttentionConfig(hidden_dim=7).build(query_dim=4, memory_dim=6)
     query, memory = torch.randn(3, 2, 4), torch.randn(3, 5, 6)
-    context, weights = attention(query, attention.project(memory), MASK)
+    context, weights = attention(query, attention.project(memory, memory[:, 0]), MASK)
     for b in range(3):
         for t in range(2):
             scores = []
@@ -64,36 +67,62 @@ def test_multi_head_equals_torch_with_the_same_weights():
     expected, expected_weights = theirs(query, memory, memory, key_padding_mask=~MASK.squeeze(1))
     torch.testing.assert_close(context, expected, rtol=0, atol=1e-12)
     torch.testing.assert_close(weights, expected_weights, rtol=0, atol=1e-12)
-    fused = ours.contexts(query, ours.project(memory), MASK)
-    torch.testing.assert_close(fused, expected, rtol=0, atol=1e-12)
+    queries, (keys, values) = ours.queries(query), ours.project(memory)
+    fused = functional.scaled_dot_product_attention(
+        queries, keys, values, attn_mask=MASK.unsqueeze(1)
+    )
+    torch.testing.assert_close(ours.join(fused), expected, rtol=0, atol=1e-12)
+    heads = ours.head_weights(query, ours.project(memory), MASK)
+    torch.testing.assert_close(heads.mean(dim=1), weights, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("recipe", [AdditiveAttentionConfig(), MultiHeadAttentionConfig()])
-def test_padding_neither_matters_nor_is_looked_at(recipe):
-    attention = recipe.build(8, 8)
-    query, memory = torch.randn(3, 2, 8), torch.randn(3, 5, 8)
-    context, weights = attention(query, attention.project(memory), MASK)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(3, 2))
-    assert (weights.masked_select(~MASK.expand_as(weights)) == 0).all()
-    memory[1, 2:] = 1e6
-    again, _ = attention(query, attention.project(memory), MASK)
-    torch.testing.assert_close(again, context)
+@pytest.mark.usefixtures("double_precision")
+def test_additive_heads_equal_a_loop_over_heads_and_positions():
+    ours = MultiHeadAttentionConfig(num_heads=3, scoring="additive").build(12, 8)
+    query, memory = torch.randn(3, 2, 12), torch.randn(3, 5, 8)
+    contexts, weights = ours(query, ours.project(memory), MASK)
+    for b in range(3):
+        length = int(MASK[b].sum())
+        for t in range(2):
+            joined, mean = [], torch.zeros(5)
+            for h in range(3):
+                rows = slice(4 * h, 4 * h + 4)
+                head = ours.query.weight[rows] @ query[b, t] + ours.query.bias[rows]
+                scores, values = [], []
+                for s in range(length):
+                    key = ours.key.weight[rows] @ memory[b, s] + ours.key.bias[rows]
+                    scores.append(float(ours.score[h] @ torch.tanh(head + key)))
+                    values.append(ours.value.weight[rows] @ memory[b, s] + ours.value.bias[rows])
+                total = sum(math.exp(one) for one in scores)
+                shares = [math.exp(one) / total for one in scores]
+                joined.append(sum(w * v for w, v in zip(shares, values, strict=True)))
+                mean[:length] += torch.tensor(shares) / 3
+            by_hand = ours.output.weight @ torch.cat(joined) + ours.output.bias
+            torch.testing.assert_close(contexts[b, t], by_hand, rtol=0, atol=1e-12)
+            torch.testing.assert_close(weights[b, t], mean, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("recipe", [AdditiveAttentionConfig(), MultiHeadAttentionConfig()])
-def test_nothing_to_look_at_gives_no_nan(recipe):
-    attention = recipe.build(8, 8)
-    query, memory = torch.randn(1, 2, 8), torch.randn(1, 3, 8)
-    mask = torch.zeros(1, 1, 3, dtype=torch.bool)
-    context, weights = attention(query, attention.project(memory), mask)
-    assert (weights == 0).all()
-    assert context.isfinite().all()
-    context.sum().backward()
-    assert all(one.grad is None or one.grad.isfinite().all() for one in attention.parameters())
-    if isinstance(recipe, MultiHeadAttentionConfig):
-        assert attention.contexts(query, attention.project(memory), mask).isfinite().all()
+@pytest.mark.usefixtures("double_precision")
+@pytest.mark.parametrize("scaled", [True, False])
+def test_dot_products_equal_a_loop_over_positions(scaled):
+    attention = DotAttentionConfig(scaled=scaled).build(6, 6)
+    general = GeneralAttentionConfig().build(6, 6)
+    query, states = torch.randn(1, 2, 6), torch.randn(1, 4, 6)
+    mask = torch.ones(1, 1, 4, dtype=torch.bool)
+    _, weights = attention(query, attention.project(states, states[:, 0]), mask)
+    _, carried = general(query, general.project(states, states[:, 0]), mask)
+    for t in range(2):
+        scores = torch.stack([query[0, t] @ states[0, s] for s in range(4)])
+        expected = (scores / math.sqrt(6) if scaled else scores).softmax(-1)
+        torch.testing.assert_close(weights[0, t], expected, rtol=0, atol=1e-12)
+        matrix = general.key.weight
+        scores = torch.stack([query[0, t] @ matrix @ states[0, s] for s in range(4)])
+        torch.testing.assert_close(carried[0, t], scores.softmax(-1), rtol=0, atol=1e-12)
 
 
-def test_heads_must_divide_the_width():
-    with pytest.raises(SettingsError, match="`num_heads` of 3 must divide the width 8"):
-        MultiHeadAttentionConfig(num_heads=3).build(8, 8)
+def test_without_attention_the_context_is_the_summary_for_every_query():
+    attention = NoAttentionConfig().build(query_dim=4, memory_dim=6)
+    states, summary = torch.randn(3, 5, 6), torch.randn(3, 6)
+    contexts, weights = attention(torch.randn(3, 2, 4), attention.project(states, summary), MASK)
+    assert torch.equal(contexts, summary.unsqueeze(1).expand(3, 2, 6))
+    assert torch.equal(weights, torch.zeros(3, 2, 5))

@@ -124,7 +124,7 @@ def test_a_mistyped_key_is_answered_with_the_nearest(cli, tmp_path, override, ke
         (
             "model.encoder=gru",
             "model.encoder",
-            "is a group. Choose with model/encoder=, from: gru, transformer.",
+            "is a group. Choose with model/encoder=, from: gru, lstm, transformer.",
         ),
         ("objective/decay=linear", "objective/decay", "is in none of the files that are chosen."),
         ("++search=beam", "search", "is there already. Write search=beam."),
@@ -166,7 +166,7 @@ def test_a_wrong_choice_is_answered_with_the_right_ones(cli, tmp_path, override,
         (
             "model/positions=sinusoidal",
             "model.positions",
-            "have no effect on a recurrent encoder. Use model/positions=none.",
+            "have no effect on a recurrent model. Use model/positions=none.",
         ),
         (
             "+training.patience=3",
@@ -383,7 +383,7 @@ def test_ctrl_c_leaves_no_traceback(cli, monkeypatch):
 def test_help_and_the_config_are_shown(cli, tmp_path, script):
     ended = cli(script, "--help")
     assert (ended.code, ended.error) == (0, "")
-    assert "model/encoder: gru, transformer" in ended.output
+    assert "model/encoder: gru, lstm, transformer" in ended.output
     ended = cli(script, "--cfg", "job")
     assert (ended.code, ended.error) == (0, "")
     assert yaml.safe_load(ended.output)

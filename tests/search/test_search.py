@@ -20,6 +20,8 @@ LIMIT = 3
 class TableModel:
     """Next-token probabilities by the last two tokens and the source: a model without a network."""
 
+    max_length = None
+
     def __init__(self, vocabulary_size: int = 7, seed: int = 0) -> None:
         generator = torch.Generator().manual_seed(seed)
         size = (vocabulary_size,) * 4

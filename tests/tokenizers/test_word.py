@@ -9,7 +9,6 @@ import pytest
 from seq2seq.data.multi30k import Multi30kConfig
 from seq2seq.errors import CheckpointError, DependencyError, SettingsError
 from seq2seq.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
-from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.tokenizers.word import VOCABULARY_FILE, WordConfig
 
 SOURCE = ["The dog sees a cat.", "A dog runs.", "The cat, too!"]
@@ -84,34 +83,6 @@ def test_lowercase_folds():
     assert UNK in MOSES.train(SOURCE, "source").encode("DOG")
     with pytest.raises(SettingsError, match="`lowercase` must be true with splitter basic_english"):
         WordConfig(splitter="basic_english")
-
-
-@pytest.mark.usefixtures("torchtext")
-@pytest.mark.parametrize("joint", [True, False])
-def test_saved_and_loaded_it_gives_the_same_ids(tmp_path, joint):
-    config = WordConfig(min_frequency=1, joint=joint)
-    pair = TokenizerPair.train(config, SOURCE, TARGET)
-    assert pair.is_joint == joint
-    pair.save(tmp_path)
-    sides = ["joint"] if joint else ["source", "target"]
-    assert sorted(one.name for one in tmp_path.iterdir()) == sides
-    loaded = TokenizerPair.load(config, tmp_path)
-    assert loaded.is_joint == joint
-    for sentence in [*SOURCE, *TARGET, "something new"]:
-        assert loaded.source.encode(sentence) == pair.source.encode(sentence)
-        assert loaded.target.encode(sentence) == pair.target.encode(sentence)
-    knows_both = UNK not in pair.source.encode("Hund") + pair.target.encode("dog")
-    assert knows_both == joint
-
-
-@pytest.mark.usefixtures("torchtext")
-def test_two_trainings_give_the_same_bytes(tmp_path):
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        MOSES.train(SOURCE + TARGET, "joint").save(tmp_path / name)
-    one, two = ((tmp_path / name / VOCABULARY_FILE).read_bytes() for name in ("one", "two"))
-    assert one == two
-    assert one.startswith(b"<pad>\n<bos>\n<eos>\n<unk>\n")
 
 
 @pytest.mark.usefixtures("torchtext")

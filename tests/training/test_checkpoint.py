@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from seq2seq.errors import CheckpointError, RunError
 from seq2seq.models.decoders.bahdanau import BahdanauDecoderConfig
-from seq2seq.models.encoders.gru import GRUEncoderConfig
+from seq2seq.models.encoders.recurrent import RecurrentEncoderConfig
 from seq2seq.models.seq2seq import Seq2SeqConfig
 from seq2seq.nn.attention.additive import AdditiveAttentionConfig
 from seq2seq.nn.positions.none import NoPositionsConfig
@@ -28,7 +28,7 @@ from seq2seq.training.state import RunState
 
 MODEL = Seq2SeqConfig(
     embedding_dim=8,
-    encoder=GRUEncoderConfig(hidden_dim=6),
+    encoder=RecurrentEncoderConfig(hidden_dim=6),
     decoder=BahdanauDecoderConfig(hidden_dim=10),
     attention=AdditiveAttentionConfig(),
     positions=NoPositionsConfig(),

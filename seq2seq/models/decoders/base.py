@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
 from seq2seq.config import Config
 from seq2seq.models.interfaces import Decoded, Memory, State
-from seq2seq.nn.attention.base import AttentionConfig
+from seq2seq.nn.attention.base import AttentionConfig, Projected
+from seq2seq.nn.positions.base import PositionsConfig
+
+
+class Source(NamedTuple):
+    """What an attention of a decoder needs of a source: fixed from step to step."""
+
+    projected: Projected
+    mask: Tensor
+    """Bool (B, 1, S), for queries (B, T)."""
 
 
 class Decoder(nn.Module, ABC):
@@ -19,9 +29,13 @@ class Decoder(nn.Module, ABC):
 
     Attributes:
         hidden_dim: R, the width of the vectors that it gives to the projection.
+        attends: whether it looks at single source positions, so that its weights say something.
+        max_length: the most tokens that it can write, EOS not counted; None: any number.
     """
 
     hidden_dim: int
+    attends: bool
+    max_length: int | None = None
 
     @abstractmethod
     def forward(self, embedded: Tensor, memory: Memory) -> Decoded:
@@ -40,6 +54,15 @@ class Decoder(nn.Module, ABC):
 class DecoderConfig(Config, ABC):
     """How to make a decoder."""
 
+    uses_positions: ClassVar[bool] = False
+    """Whether it needs to be told where tokens stand."""
+
     @abstractmethod
-    def build(self, input_dim: int, memory_dim: int, attention: AttentionConfig) -> Decoder:
+    def build(
+        self,
+        input_dim: int,
+        memory_dim: int,
+        attention: AttentionConfig,
+        positions: PositionsConfig,
+    ) -> Decoder:
         """A decoder of embeddings of one width over a memory of another."""

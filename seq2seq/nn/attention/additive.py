@@ -8,28 +8,27 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.config import Count
-from seq2seq.nn.attention.base import Attention, AttentionConfig, Projected, masked_softmax
+from seq2seq.nn.attention.base import AttentionConfig, ScoringAttention
 
 
-class AdditiveAttention(Attention):
+class AdditiveAttention(ScoringAttention):
     """score(q, k) = v . tanh(W q + U k + b): a small network compares query and key."""
 
     def __init__(self, query_dim: int, memory_dim: int, hidden_dim: int) -> None:
-        super().__init__()
-        self.context_dim = memory_dim
+        super().__init__(memory_dim)
         self.query = nn.Linear(query_dim, hidden_dim, bias=False)
         self.key = nn.Linear(memory_dim, hidden_dim)
         self.score = nn.Linear(hidden_dim, 1, bias=False)
 
-    def project(self, memory: Tensor) -> Projected:
-        return Projected(self.key(memory), memory)
+    def keys(self, states: Tensor) -> Tensor:
+        keys: Tensor = self.key(states)
+        return keys
 
-    def forward(self, query: Tensor, projected: Projected, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         # (B, T, 1, A) + (B, 1, S, A)
-        compared = torch.tanh(self.query(query).unsqueeze(-2) + projected.keys.unsqueeze(-3))
-        scores = self.score(compared).squeeze(-1)  # (B, T, S)
-        weights = masked_softmax(scores, mask)
-        return torch.bmm(weights, projected.values), weights
+        compared = torch.tanh(self.query(query).unsqueeze(-2) + keys.unsqueeze(-3))
+        scores: Tensor = self.score(compared).squeeze(-1)
+        return scores
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,12 @@
-"""Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2)."""
+"""Multi-head attention (Vaswani et al. 2017, section 3.2.2), with either scoring function."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -14,9 +16,15 @@ from seq2seq.nn.attention.base import Attention, AttentionConfig, Projected, mas
 
 
 class MultiHeadAttention(Attention):
-    """H attentions side by side, each on its own projection of width E, joined by one more."""
+    """H attentions side by side, each on its own projection of width E, joined by one more.
 
-    def __init__(self, query_dim: int, memory_dim: int, num_heads: int, dropout: float) -> None:
+    Head h scores by q . k / sqrt(E), or by v_h . tanh(q + k): there the network of additive
+    attention would multiply q and k by matrices of its own, which the projections already do.
+    """
+
+    def __init__(
+        self, query_dim: int, memory_dim: int, num_heads: int, scoring: str, dropout: float
+    ) -> None:
         super().__init__()
         self.context_dim = query_dim
         self.num_heads = num_heads
@@ -25,62 +33,69 @@ class MultiHeadAttention(Attention):
         self.key = nn.Linear(memory_dim, query_dim)
         self.value = nn.Linear(memory_dim, query_dim)
         self.output = nn.Linear(query_dim, query_dim)
+        head_dim = query_dim // num_heads
+        self.is_additive = scoring == "additive"
+        if self.is_additive:
+            self.score = nn.Parameter(torch.randn(num_heads, head_dim) / math.sqrt(head_dim))
 
-    def project(self, memory: Tensor) -> Projected:
-        return Projected(self.key(memory), self.value(memory))
+    def project(self, states: Tensor, summary: Tensor | None = None) -> Projected:
+        """Keys and values (B, H, S, E)."""
+        return Projected(self._split(self.key(states)), self._split(self.value(states)))
+
+    def queries(self, query: Tensor) -> Tensor:
+        """(B, T, D) to (B, H, T, E)."""
+        return self._split(self.query(query))
+
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """(B, H, T, E) against (B, H, S, E): (B, H, T, S)."""
+        if self.is_additive:
+            compared = torch.tanh(queries.unsqueeze(-2) + keys.unsqueeze(-3))  # (B, H, T, S, E)
+            scores: Tensor = torch.einsum("bhtse,he->bhts", compared, self.score)
+            return scores
+        scaled: Tensor = queries @ keys.transpose(-1, -2) / math.sqrt(queries.shape[-1])
+        return scaled
+
+    def head_weights(self, query: Tensor, projected: Projected, mask: Tensor) -> Tensor:
+        scores = self.scores(self.queries(query), projected.keys)
+        return masked_softmax(scores, mask.unsqueeze(-3))
 
     def forward(self, query: Tensor, projected: Projected, mask: Tensor) -> tuple[Tensor, Tensor]:
-        queries, keys, values = self._heads(query, projected)
-        scores = queries @ keys.transpose(-1, -2) / math.sqrt(queries.shape[-1])  # (B, H, T, S)
-        weights = masked_softmax(scores, mask.unsqueeze(-3))
-        kept = functional.dropout(weights, self.dropout, self.training)
-        return self._joined(kept @ values), weights.mean(dim=1)
+        weights = self.head_weights(query, projected, mask)
+        return self.join(self.drop(weights) @ projected.values), weights.mean(dim=1)
 
-    def contexts(self, query: Tensor, projected: Projected, mask: Tensor) -> Tensor:
-        """The contexts of `forward` alone, by torch's fused kernel."""
-        queries, keys, values = self._heads(query, projected)
-        # A row without a real position would be 0 / 0: it may look everywhere, nobody looks at it.
-        mask = mask | ~mask.any(dim=-1, keepdim=True)
-        dropout = self.dropout if self.training else 0.0
-        found = functional.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=mask.unsqueeze(-3), dropout_p=dropout
-        )
-        return self._joined(found)
+    def drop(self, weights: Tensor) -> Tensor:
+        """Weights with dropout, in training."""
+        return functional.dropout(weights, self.dropout, self.training)
 
-    def _heads(self, query: Tensor, projected: Projected) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values as (B, H, positions, E)."""
-        split = [
-            one.unflatten(-1, (self.num_heads, -1)).transpose(-2, -3)
-            for one in (self.query(query), projected.keys, projected.values)
-        ]
-        return split[0], split[1], split[2]
-
-    def _joined(self, contexts: Tensor) -> Tensor:
+    def join(self, contexts: Tensor) -> Tensor:
         """(B, H, T, E) to (B, T, D) through the output projection."""
         joined: Tensor = self.output(contexts.transpose(-2, -3).flatten(-2))
         return joined
 
+    def _split(self, projected: Tensor) -> Tensor:
+        """(B, T, D) to (B, H, T, E)."""
+        heads: Tensor = projected.unflatten(-1, (self.num_heads, -1))  # (B, T, H, E)
+        return heads.transpose(-2, -3)
+
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHeadAttentionConfig(AttentionConfig):
-    """Multi-head scaled dot-product attention.
+    """Multi-head attention.
 
     Attributes:
         num_heads: H; must divide the query's width.
+        scoring: how a head compares query and key.
         dropout: on the weights.
     """
 
     num_heads: Count = 4
+    scoring: Literal["scaled_dot", "additive"] = "scaled_dot"
     dropout: Dropout = 0.0
 
     def build(self, query_dim: int, memory_dim: int) -> MultiHeadAttention:
         if query_dim % self.num_heads:
             raise SettingsError(
-                "num_heads", f"of {self.num_heads} must divide the width {query_dim}."
+                "model.attention.num_heads",
+                f"of {self.num_heads} must divide the decoder's width {query_dim}.",
             )
-        return MultiHeadAttention(query_dim, memory_dim, self.num_heads, self.dropout)
-
-
-def self_attend(attention: MultiHeadAttention, states: Tensor, mask: Tensor) -> Tensor:
-    """Contexts (B, S, D) of states (B, S, D) that attend to each other; mask (B, S)."""
-    return attention.contexts(states, attention.project(states), mask.unsqueeze(-2))
+        return MultiHeadAttention(query_dim, memory_dim, self.num_heads, self.scoring, self.dropout)

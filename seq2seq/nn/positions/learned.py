@@ -17,6 +17,7 @@ class LearnedPositions(Positions):
 
     def __init__(self, max_length: int, dim: int) -> None:
         super().__init__()
+        self.max_length = max_length
         self.vectors = nn.Parameter(torch.randn(max_length, dim))
 
     def add(self, embedded: Tensor, start: int = 0) -> Tensor:
@@ -41,5 +42,5 @@ class LearnedPositionsConfig(PositionsConfig):
 
     max_length: Count = 256
 
-    def build(self, dim: int) -> LearnedPositions:
+    def build(self, dim: int, num_heads: int, *, causal: bool) -> LearnedPositions:
         return LearnedPositions(self.max_length, dim)

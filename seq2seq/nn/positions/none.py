@@ -14,5 +14,5 @@ class NoPositionsConfig(PositionsConfig):
 
     encodes: ClassVar[bool] = False
 
-    def build(self, dim: int) -> Positions:
+    def build(self, dim: int, num_heads: int, *, causal: bool) -> Positions:
         return Positions()

@@ -21,9 +21,25 @@ def sinusoids(
     Row t holds sin(t w_i) in column 2i and cos(t w_i) in column 2i + 1, w_i = base^(-2i / dim).
     """
     position = torch.arange(start, start + length, dtype=torch.float64)
-    frequency = torch.exp(torch.arange(0, dim, 2, dtype=torch.float64) * (-math.log(base) / dim))
-    angle = position[:, None] * frequency  # (length, dim / 2)
+    angle = position[:, None] * frequencies(dim, base)  # (length, dim / 2)
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).to(dtype)
+
+
+def frequencies(dim: int, base: float = 10000.0) -> Tensor:
+    """w_i = base^(-2i / dim), float64 (`dim` / 2): the angle by which pair i turns a position."""
+    return torch.exp(torch.arange(0, dim, 2, dtype=torch.float64) * (-math.log(base) / dim))
+
+
+def rotation(offset: float, dim: int, base: float = 10000.0) -> Tensor:
+    """The matrix M (`dim`, `dim`), float64, that carries each position's encoding `offset` further.
+
+    M p(t) = p(t + `offset`) for every t: by the addition theorems, each pair (sin, cos) turns by
+    the angle `offset` w_i, wherever t is.
+    """
+    angle = offset * frequencies(dim, base)
+    blocks = torch.stack((angle.cos(), angle.sin(), -angle.sin(), angle.cos()), dim=-1)
+    matrix: Tensor = torch.block_diag(*blocks.view(-1, 2, 2))
+    return matrix
 
 
 class SinusoidalPositions(Positions):
@@ -49,7 +65,7 @@ class SinusoidalPositionsConfig(PositionsConfig):
 
     base: Positive = 10000.0
 
-    def build(self, dim: int) -> SinusoidalPositions:
+    def build(self, dim: int, num_heads: int, *, causal: bool) -> SinusoidalPositions:
         if dim % 2:
             raise SettingsError(
                 "model.embedding_dim",

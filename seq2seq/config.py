@@ -35,6 +35,17 @@ class AtLeast:
 
 
 @dataclass(frozen=True)
+class AtMost:
+    """A numeric field's upper bound, for use in `Annotated`."""
+
+    bound: float
+
+    def problem(self, value: float) -> str | None:
+        """What is wrong with `value`, or None."""
+        return None if value <= self.bound else f"must be at most {self.bound}, but is {value}."
+
+
+@dataclass(frozen=True)
 class Above:
     """A numeric field's exclusive lower bound, for use in `Annotated`."""
 
@@ -70,8 +81,8 @@ class Between:
         return f"must be from {self.low} to {self.high}, but is {value}."
 
 
-Count = Annotated[int, AtLeast(1)]
-NonNegativeInt = Annotated[int, AtLeast(0)]
+Count = Annotated[int, AtLeast(1), AtMost(2**31 - 1)]
+NonNegativeInt = Annotated[int, AtLeast(0), AtMost(2**31 - 1)]
 Positive = Annotated[float, Above(0)]
 NonNegative = Annotated[float, AtLeast(0)]
 Fraction = Annotated[float, Between(0, 1)]

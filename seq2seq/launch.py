@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TextIO, TypeVar
 
 import hydra
 from hydra._internal.utils import get_args_parser  # which hydra.main reads its flags with
@@ -29,9 +29,11 @@ from omegaconf.errors import OmegaConfBaseException
 from seq2seq.config import Config, field_types, from_tree
 from seq2seq.errors import CheckpointError, RunError, SettingsError, UserError
 from seq2seq.overrides import compose, expand, read
-from seq2seq.training.checkpoint import Checkpoint
+from seq2seq.runtime import is_out_of_memory
+from seq2seq.training.checkpoint import ABOUT_FILE, Checkpoint
 
 SettingsType = TypeVar("SettingsType", bound=Config)
+OUT_OF_MEMORY_ADVICE = "lower batching.max_tokens, search.batch_size or the model's sizes."
 SAVED = "saved"
 """The name under which a checkpoint's settings stand in the defaults list of a config file."""
 Choice = Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
@@ -44,7 +46,7 @@ def for_training(given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         return "train", {}
     if "run_dir" in given:
         raise SettingsError("run_dir", "cannot go with resume: a run goes on in its own folder.")
-    return "resume", Checkpoint.open(_folder(given, "resume") / "last").settings
+    return "resume", Checkpoint.open(_run_of(_folder(given, "resume"))).settings
 
 
 def for_settings(config_name: str) -> Choice:
@@ -62,6 +64,15 @@ def for_checkpoint(config_name: str, *groups: str) -> Choice:
         return config_name, {group: settings[group] for group in groups if group in settings}
 
     return choose
+
+
+def _run_of(folder: Path) -> Path:
+    """A run's last checkpoint. Raises SettingsError for a checkpoint in a run's place."""
+    if (folder / ABOUT_FILE).is_file():
+        raise SettingsError(
+            "resume", f"names a checkpoint. Give the run: resume={folder.resolve().parent}"
+        )
+    return folder / "last"
 
 
 def _folder(given: Mapping[str, Any], key: str) -> Path:
@@ -100,12 +111,16 @@ def run(
         except UserError as error:
             _end(error)
         except BrokenPipeError:  # whoever reads the output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _to_nowhere(sys.stdout)
             sys.exit(1)
         except OSError as error:  # a full disk, say
+            if not error.filename:  # what the stream still holds would be refused again at the end
+                _to_nowhere(sys.stdout)
             _end(RunError(f"{error.filename or 'The output'}: {error.strerror}."))
-        except Exception:  # a bug: its traceback, without Hydra's part
-            traceback.print_exc()
+        except Exception as error:
+            if is_out_of_memory(error):
+                _end(RunError(f"Out of memory: {OUT_OF_MEMORY_ADVICE}"))
+            traceback.print_exc()  # a bug: its traceback, without Hydra's part
             sys.exit(1)
         if code or not is_sweep:
             sys.exit(code)
@@ -124,10 +139,17 @@ def _end(error: Exception) -> NoReturn:
     sys.exit(2)
 
 
+def _to_nowhere(stream: TextIO) -> None:
+    """Whatever is written to a stream from now on is dropped."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _use_utf8() -> None:
     """Text in and out is UTF-8 with `\\n`, whatever the locale."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  (None: the caller closed it)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # it is None where the caller closed it
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", newline="\n")
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="backslashreplace")
@@ -143,6 +165,8 @@ class _Parser(argparse.ArgumentParser):
 def _prepare(choose: Choice, settings_class: type[Config], configs: Path) -> str:
     """Checks the command line. Returns the name of the config file. Raises UserError."""
     flags = _Parser(parents=[get_args_parser()], add_help=False).parse_args()
+    if flags.experimental_rerun:
+        raise UserError("--experimental-rerun is not offered: it would unpickle a file.")
     if flags.shell_completion:  # what follows are no overrides
         return choose({})[0]
     with hydra.initialize_config_dir(version_base="1.3", config_dir=str(configs)):
@@ -152,6 +176,9 @@ def _prepare(choose: Choice, settings_class: type[Config], configs: Path) -> str
         }
         sys.argv[1:] = [readable.get(one, one) for one in sys.argv[1:]]
         given = {one.key_or_group: one.value() for one in overrides}
+        shared = next((key for key in ("resume", "output", "heatmaps") if key in given), None)
+        if flags.multirun and shared:
+            raise SettingsError(shared, "cannot go with -m: all runs of the sweep would share it.")
         config_name, saved = choose(given)
         _store({key: value for key, value in saved.items() if key not in given}, settings_class)
         if flags.config_name or flags.config_path or flags.config_dir:
@@ -181,8 +208,8 @@ def _store(saved: Mapping[str, Any], settings_class: type[Config]) -> None:
 
 def _interpolations(tree: Any) -> Iterator[str]:
     """The texts in a tree that Hydra would resolve, from this machine's environment for one."""
-    if isinstance(tree, Mapping):
-        for value in tree.values():
+    if isinstance(tree, Mapping | list):
+        for value in tree.values() if isinstance(tree, Mapping) else tree:
             yield from _interpolations(value)
     elif isinstance(tree, str) and "${" in tree:
         yield tree

@@ -65,6 +65,14 @@ def _keep_freed_memory() -> None:
         libc.mallopt(top_pad, 1 << 26)
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error says that there was no memory left, on a GPU or beside one."""
+    if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
+        return True
+    said = str(error)  # torch's CPU allocator has no class of its own
+    return isinstance(error, RuntimeError) and ("not enough memory" in said or "alloc" in said)
+
+
 def random_state() -> dict[str, torch.Tensor]:
     """The state of torch's generators, as tensors that a checkpoint can hold."""
     states = {"cpu": torch.get_rng_state()}

@@ -113,10 +113,25 @@ def model_options(group: str) -> dict[str, dict]:
     return {path.stem: small(read(path.stem)) for path in sorted(folder.glob("*.yaml"))}
 
 
+# Settings beside the options' own that change how a model computes.
+VARIANTS = {
+    "gru-bahdanau-additive-none": [("decoder", "cell", "lstm")],
+    "gru-luong-additive-none": [("decoder", "cell", "gru"), ("decoder", "input_feeding", False)],
+    "transformer-transformer-multi_head-sinusoidal": [
+        ("encoder", "norm_first", False),
+        ("decoder", "norm_first", False),
+        ("encoder", "scoring", "additive"),
+        ("decoder", "scoring", "additive"),
+    ],
+    "transformer-transformer-multi_head-t5": [("decoder", "scoring", "additive")],
+}
+
+
 def every_model():
     """Each encoder with each attention, decoder and position encoding that the YAML folders offer.
 
-    Pairs of (name, Seq2SeqConfig). Combinations that refuse themselves are left out.
+    Pairs of (name, Seq2SeqConfig), with variants of some. Combinations that refuse themselves are
+    left out.
     """
     import itertools
 
@@ -132,4 +147,9 @@ def every_model():
             model.build(8, 8, is_joint=True)
         except SettingsError:
             continue
-        yield "-".join(name for name, _ in chosen), model
+        name = "-".join(name for name, _ in chosen)
+        yield name, model
+        for group, key, value in VARIANTS.get(name, []):
+            part = {**parts[group], key: value}
+            tree = {"embedding_dim": 16, **parts, group: part}
+            yield f"{name}-{group}.{key}={value}", from_tree(tree, Seq2SeqConfig)

@@ -46,6 +46,7 @@ KNOWN_IMPLEMENTATIONS = {
     ("experiment/align", "data/embedded"): "no other corpus has gold alignments",
     ("tour/command", "data/embedded"): "no other corpus has gold alignments",
     ("tour/command", "nn/positions/sinusoidal"): "is what the tour explains",
+    ("tour/position_figures", "nn/positions/rotary"): "is what the tour explains",
     ("tour/position_figures", "nn/positions/sinusoidal"): "is what the tour explains",
 }
 

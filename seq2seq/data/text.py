@@ -39,8 +39,17 @@ def split_lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
+_OTHER_KINDS = {
+    b"\x1f\x8b": "a gzip file (one is unpacked if its name ends in .gz)",
+    b"\xff\xfe": "UTF-16 (convert it with `iconv -f UTF-16 -t UTF-8`)",
+    b"\xfe\xff": "UTF-16 (convert it with `iconv -f UTF-16 -t UTF-8`)",
+}
+
+
 def decode(raw: bytes, name: str) -> str:
     """UTF-8 bytes as text, a byte order mark dropped. Raises DataError with line and byte."""
+    if mark := next((kind for mark, kind in _OTHER_KINDS.items() if raw.startswith(mark)), None):
+        raise DataError(f"{name} is not UTF-8 text, but {mark}.")
     try:
         return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

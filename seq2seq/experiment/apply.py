@@ -108,11 +108,17 @@ def about_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
     }
 
 
+def _is_one_file(one: str, other: str) -> bool:
+    return Path(one).is_file() and Path(other).is_file() and Path(one).samefile(other)
+
+
 def translate(settings: TranslateSettings) -> int:
     """Translates lines: as many come out as go in, in their order."""
     checkpoint = Checkpoint.open(Path(settings.checkpoint))
     if settings.output:
         check_writable(Path(settings.output))
+        if settings.input and _is_one_file(settings.input, settings.output):
+            raise SettingsError("output", "is the input file itself. Choose another name.")
     if settings.input:
         sentences = read_lines(Path(settings.input))
     elif sys.stdin is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from seq2seq.evaluation.metrics import Score, all_scores
 from seq2seq.evaluation.translator import Translator
 from seq2seq.search.base import Hypothesis, SearchConfig
 
+LOCK_FILE = ".lock"
+
 
 def make_folder(folder: Path) -> None:
     """Makes a folder if need be. Raises RunError where nothing can be written into it."""
@@ -25,6 +29,31 @@ def make_folder(folder: Path) -> None:
         _probe(folder / ".probe")
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror}.") from None
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keeps a folder for this process meanwhile. Raises RunError where another one has it.
+
+    Systems without such locks, and some network disks, let everybody have it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    path = folder / LOCK_FILE
+    with open(path, "w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunError(f"{folder} is in use by another process. Choose another one.") from None
+        except OSError:
+            pass
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def check_writable(path: Path) -> None:
@@ -57,7 +86,7 @@ def _is_device(path: Path) -> bool:
 
 def _part(path: Path) -> Path:
     resolved = path.resolve()
-    return resolved.with_name(resolved.name + ".part")
+    return resolved.with_name(f".{resolved.name}.{os.getpid()}.part")
 
 
 def _probe(path: Path) -> None:
@@ -103,8 +132,8 @@ def score_split(
         total=len(pairs), unit="sentence", desc="translating", leave=False, disable=None
     ) as bar:
         translations = translator.translate(pairs.source, bar.update)
-    scores = all_scores(translations, pairs.target, lowercase=lowercase)
     write_lines(folder / "hypotheses.txt", translations)
+    scores = all_scores(translations, pairs.target, lowercase=lowercase)
     results = {
         **about,
         "data": pairs.origin,

@@ -17,7 +17,14 @@ from seq2seq.data.text import ParallelText
 from seq2seq.errors import DataError, RunError, SettingsError
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.apply import about_checkpoint, build_model
-from seq2seq.experiment.outputs import described, draw_attention, make_folder, score_split
+from seq2seq.experiment.outputs import (
+    LOCK_FILE,
+    described,
+    draw_attention,
+    held,
+    make_folder,
+    score_split,
+)
 from seq2seq.experiment.settings import TrainSettings
 from seq2seq.runtime import describe
 from seq2seq.special_tokens import UNK
@@ -46,6 +53,13 @@ def train(settings: TrainSettings) -> int:
     device = settings.runtime.start()
     _check_model(settings)
     run_dir = _run_folder(settings)
+    with held(run_dir):
+        _check_free(settings, run_dir)
+        return _train(settings, run_dir, device)
+
+
+def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
+    """`train` in a folder that is its own."""
     checkpoint = Checkpoint.open(run_dir / "last") if settings.resume else None
     if checkpoint:
         _check_resumable(settings, checkpoint)
@@ -81,7 +95,6 @@ def train(settings: TrainSettings) -> int:
     journal.say(f"search    {described(settings.search)}")
 
     tree = _to_file(replace(settings, run_dir=str(run_dir), resume=None))
-    save_settings(run_dir / SETTINGS_FILE, tree)
 
     def save(name: str) -> None:
         save_checkpoint(
@@ -108,7 +121,8 @@ def train(settings: TrainSettings) -> int:
         seed=settings.runtime.seed,
         device=device,
     )
-    validator.rehearse(encoded)
+    validator.rehearse(encoded, test.source if test else ())
+    save_settings(run_dir / SETTINGS_FILE, tree)
     stopped_by = trainer.run()
     if stopped_by is not None:
         journal.say(f"stopped after step {state.step:,}; the run is saved. Go on with:")
@@ -125,15 +139,19 @@ def _check_model(settings: TrainSettings) -> None:
 
 
 def _run_folder(settings: TrainSettings) -> Path:
-    """The run's folder, made if need be. Raises RunError where another run is there already."""
+    """The run's folder, made if need be. Raises RunError where that cannot be."""
     run_dir = Path(settings.resume or settings.run_dir)
     if settings.resume and not run_dir.is_dir():
         raise RunError(f"{run_dir} is not there. `resume` names the folder of a run.")
     make_folder(run_dir)
-    if not settings.resume and any(run_dir.iterdir()):
+    return run_dir
+
+
+def _check_free(settings: TrainSettings, run_dir: Path) -> None:
+    """Raises RunError where the folder of a new run holds something already."""
+    if not settings.resume and any(one.name != LOCK_FILE for one in run_dir.iterdir()):
         way_on = f", or go on with resume={run_dir}" if (run_dir / "last").is_dir() else ""
         raise RunError(f"{run_dir} is not empty. Choose another run_dir{way_on}.")
-    return run_dir
 
 
 def _check_resumable(settings: TrainSettings, checkpoint: Checkpoint) -> None:
@@ -204,11 +222,6 @@ def _conclude(
     """Tests the best checkpoint, draws its attention, and says where everything is."""
     best = Checkpoint.open(run_dir / "best")
     best.load_weights(translator.model)
-    num_pictures = 0
-    if translator.model.attends:
-        sources = translator.encode([validator.pairs.source[index] for index in validator.shown])
-        hypotheses = translator.hypotheses(sources)
-        num_pictures = draw_attention(translator, sources, hypotheses, run_dir / "attention")
     journal.say(
         f"\ntrained {duration(best.state.seconds)} to the best validation BLEU, "
         f"{best.state.best_score:.2f} at step {best.state.best_step:,}"
@@ -225,6 +238,11 @@ def _conclude(
             print(f"test {score}")
         print(f"  search: {described(settings.search)}")
         journal.say(f"test translations and scores   {run_dir / 'test'}")
+    num_pictures = 0
+    if translator.model.attends:
+        sources = translator.encode([validator.pairs.source[index] for index in validator.shown])
+        hypotheses = translator.hypotheses(sources)
+        num_pictures = draw_attention(translator, sources, hypotheses, run_dir / "attention")
     journal.say(f"checkpoints                    {run_dir / 'best'}, {run_dir / 'last'}")
     if num_pictures:
         journal.say(f"attention pictures             {run_dir / 'attention'}")

@@ -53,7 +53,7 @@ class GRUCell(Cell):
 class LSTMCell(Cell):
     """Hochreiter and Schmidhuber 1997, as torch defines it: gates are input, forget, new, output.
 
-    The forget gate starts open (Jozefowicz et al. 2015).
+    The forget gate starts open (Jozefowicz et al. 2015, section 3).
     """
 
     num_gates: ClassVar[int] = 4
@@ -61,14 +61,19 @@ class LSTMCell(Cell):
 
     def __init__(self, dim: int) -> None:
         super().__init__(dim)
-        with torch.no_grad():
-            self.gates.bias[dim : 2 * dim] += 1.0
+        open_forget_gate(self.gates.bias)
 
     def forward(self, from_inputs: Tensor, state: CellState) -> CellState:
         hidden, cell = state
         enter, forget, new, out = (from_inputs + self.gates(hidden)).chunk(4, dim=-1)
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
         return torch.sigmoid(out) * torch.tanh(cell), cell
+
+
+@torch.no_grad()
+def open_forget_gate(bias: Tensor) -> None:
+    """Adds 1 to the second of an LSTM's four gates, so that it remembers from the start."""
+    bias[len(bias) // 4 : len(bias) // 2] += 1.0
 
 
 def build_cell(name: CellName, dim: int) -> Cell:

@@ -67,12 +67,13 @@ class SelfAttentiveConfig(Config):
 
     Attributes:
         num_layers: L.
-        num_heads: H; must divide the embeddings' width.
+        num_heads: H of the self-attention; must divide the embeddings' width.
         scoring: how a head of the self-attention compares query and key.
         feed_forward_dim: width inside the feed-forward network.
         norm_first: layer norm before each part (pre-norm), which trains without a long warm-up, or
             after it as in the paper.
-        dropout: on embeddings, attention weights, inside the feed-forward, on each part's output.
+        dropout: on embeddings, on the self-attention's weights, inside the feed-forward, on each
+            part's output.
     """
 
     num_layers: Count = 3

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from seq2seq.config import Fraction
 from seq2seq.data.batches import Batch
@@ -58,8 +59,11 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         return total, nll
 
     @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
         probabilities, targets = ctx.saved_tensors
         gradient = (probabilities - ctx.smoothing / probabilities.shape[-1]).mul_(slope)
-        gradient[torch.arange(len(targets)), targets] -= slope * (1 - ctx.smoothing)
+        gradient[torch.arange(len(targets), device=targets.device), targets] -= slope * (
+            1 - ctx.smoothing
+        )
         return gradient, None, None

@@ -61,4 +61,6 @@ class ScheduledSamplingConfig(ObjectiveConfig):
         scores = log_probabilities(logits)
         if self.choice == "argmax":
             return scores.argmax(dim=-1)
-        return torch.multinomial(scores.exp(), 1).squeeze(1)
+        # Of exponential waiting times at these rates, the shortest is a draw from the distribution.
+        # (torch.multinomial is the same, but raises where the model has diverged.)
+        return (scores.exp() / torch.empty_like(scores).exponential_()).argmax(dim=-1)

@@ -10,7 +10,7 @@ from typing import Annotated
 import torch
 from torch import nn
 
-from seq2seq.config import AtLeast, Below, Config, NonNegative, Positive
+from seq2seq.config import Above, AtLeast, AtMost, Below, Config, NonNegative, Positive
 
 Momentum = Annotated[float, AtLeast(0), Below(1)]
 
@@ -23,7 +23,7 @@ class OptimizerConfig(Config, ABC):
         learning_rate: at its peak; the schedule multiplies it by a factor from 0 to 1.
     """
 
-    learning_rate: Positive = 0.002
+    learning_rate: Annotated[float, Above(0), AtMost(1000)] = 0.002
 
     @abstractmethod
     def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:

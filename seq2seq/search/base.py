@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple, Protocol
 
 from torch import Tensor
 
-from seq2seq.config import AtLeast, Config, Count, NonNegativeInt
+from seq2seq.config import Between, Config, Count, NonNegativeInt
 from seq2seq.models.interfaces import Memory, State
 
 
@@ -56,7 +56,7 @@ class SearchConfig(Config, ABC):
         batch_size: sentences decoded at once; changes the speed and nothing else.
     """
 
-    max_length_ratio: Annotated[float, AtLeast(0)] = 2.0
+    max_length_ratio: Annotated[float, Between(0, 1000)] = 2.0
     max_length_extra: NonNegativeInt = 10
     batch_size: Count = 64
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
-from seq2seq.config import Count, NonNegative
+from seq2seq.config import Between, Count
 from seq2seq.models.interfaces import State, log_probabilities, select
 from seq2seq.search.base import Hypothesis, SearchableModel, SearchConfig
 from seq2seq.special_tokens import BOS, EOS
@@ -27,7 +28,7 @@ class BeamConfig(SearchConfig):
     """
 
     beam_size: Count = 5
-    length_penalty: NonNegative = 1.0
+    length_penalty: Annotated[float, Between(0, 10)] = 1.0
 
     @torch.inference_mode()
     def __call__(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import sentencepiece as spm
 
-from seq2seq.config import Above, AtLeast, Between
+from seq2seq.config import AtLeast, AtMost, Between
 from seq2seq.errors import CheckpointError, SettingsError
 from seq2seq.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from seq2seq.tokenizers.base import Side, Tokenizer, TokenizerConfig
@@ -67,9 +67,9 @@ class SubwordConfig(TokenizerConfig):
     """
 
     joint: bool = True
-    vocabulary_size: Annotated[int, AtLeast(8)] = 4000
+    vocabulary_size: Annotated[int, AtLeast(8), AtMost(1_000_000)] = 4000
     algorithm: Literal["bpe", "unigram"] = "bpe"
-    character_coverage: Annotated[float, Above(0), Between(0, 1)] = 1.0
+    character_coverage: Annotated[float, Between(0.98, 1)] = 1.0
     normalization: Literal["nmt_nfkc", "nfkc", "identity"] = "nmt_nfkc"
     lowercase: bool = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def new_figure(width: float, height: float) -> Figure:
 def draw_side_by_side(
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
-    panels: Mapping[str, Tensor],
+    panels: Sequence[tuple[str, Tensor]],
     gold: Collection[tuple[int, int]],
     path: Path,
 ) -> None:
@@ -36,7 +36,7 @@ def draw_side_by_side(
     Args:
         source_tokens: S labels.
         target_tokens: T labels.
-        panels: weights (T, S) by title.
+        panels: title and weights (T, S) of each.
         gold: 0-based (source position, target position); may be empty.
         path: of the file.
     """
@@ -44,8 +44,8 @@ def draw_side_by_side(
     width = 1.0 + num_columns * (0.6 + 0.3 * len(source_tokens))
     height = num_rows * (1.3 + 0.3 * len(target_tokens))
     figure = new_figure(width, height)
-    grid = figure.subplots(num_rows, num_columns, squeeze=False).flat
-    for number, (axes, (title, weights)) in enumerate(zip(grid, panels.items(), strict=False)):
+    grid = list(figure.subplots(num_rows, num_columns, squeeze=False).flat)
+    for number, (axes, (title, weights)) in enumerate(zip(grid, panels, strict=False)):
         show_weights(axes, source_tokens, target_tokens, weights)
         axes.set_xlabel(title, fontsize=12)
         if number % num_columns:
@@ -54,6 +54,6 @@ def draw_side_by_side(
             frame = Rectangle((source - 0.5, target - 0.5), 1, 1, fill=False)
             frame.set(edgecolor=GOLD, linewidth=1.8)
             axes.add_patch(frame)
-    for axes in list(grid)[len(panels) :]:
+    for axes in grid[len(panels) :]:
         axes.set_visible(False)
     figure.savefig(path, dpi=120)

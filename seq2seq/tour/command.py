@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import platform
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +19,11 @@ from seq2seq.data.phrasebook.grammar import PhrasePair
 from seq2seq.errors import DataError, SettingsError
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment import apply, outputs
-from seq2seq.models.encoders.base import EncoderConfig
+from seq2seq.models.encoders.base import Encoder, EncoderConfig
 from seq2seq.nn.attention.base import ScoringAttention
-from seq2seq.nn.positions.base import PositionsConfig
-from seq2seq.nn.positions.sinusoidal import rotation, sinusoids
+from seq2seq.nn.positions.sinusoidal import SinusoidalPositionsConfig, rotation, sinusoids
 from seq2seq.runtime import RuntimeConfig
-from seq2seq.tour import page
+from seq2seq.tour import page, text
 from seq2seq.tour.attention_figures import draw_side_by_side
 from seq2seq.tour.looks import Looks, look
 from seq2seq.tour.position_figures import (
@@ -37,8 +35,8 @@ from seq2seq.tour.position_figures import (
 from seq2seq.tour.timing import time_encoders
 from seq2seq.training.checkpoint import Checkpoint
 
-SCORES_DIM = 16
-"""Width of the query and the key whose scores are drawn."""
+LENGTH, REACH = 512, 64
+"""Over how many positions, and up to which offset, the rotation is checked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +45,7 @@ class EncoderTiming(Config):
 
     Attributes:
         recurrent: one encoder.
-        self_attentive: the other.
-        positions: of the other.
+        self_attentive: the other, given sinusoidal positions; as wide as the first.
         input_dim: width of the embeddings.
         lengths: of sentences, in tokens.
         num_sentences: at a time.
@@ -56,7 +53,6 @@ class EncoderTiming(Config):
 
     recurrent: EncoderConfig
     self_attentive: EncoderConfig
-    positions: PositionsConfig
     input_dim: Count = 256
     lengths: tuple[Count, ...] = (5, 10, 20, 40, 80, 160, 320, 640)
     num_sentences: Count = 16
@@ -71,8 +67,6 @@ class TourSettings(Config):
         output_dir: folder for the page and its pictures.
         sentence: which pair of the validation split is shown, from 1.
         data: the corpus that the pair comes from.
-        added: a position encoding that is added to vectors.
-        rotary: one that turns queries and keys.
         timing: which encoders are timed, and how.
         runtime: device, threads, seed.
     """
@@ -81,8 +75,6 @@ class TourSettings(Config):
     output_dir: str
     sentence: Count = 1
     data: DataConfig
-    added: PositionsConfig
-    rotary: PositionsConfig
     timing: EncoderTiming
     runtime: RuntimeConfig
 
@@ -99,20 +91,17 @@ def tour(settings: TourSettings) -> int:
     folder = Path(settings.output_dir)
     outputs.make_folder(folder)
     shown = _pair(settings)
-    translators = [
-        apply.load_checkpoint(Checkpoint.open(Path(one)), None, device)
+    translators = {
+        one: apply.load_checkpoint(Checkpoint.open(Path(one)), None, device)
         for one in settings.checkpoints
-    ]
-    sections = [page.INTRODUCTION, *_attention(translators, shown, folder)]
+    }
+    encoders = _encoders(settings.timing)
+    sections = [text.INTRODUCTION, *_attention(translators, shown, folder)]
     draw_frequencies(folder / "frequencies.png")
     draw_relative(folder / "relative.png")
-    encodings = {
-        "sinusoids, added": settings.added.build(SCORES_DIM, 1, causal=False),
-        "rotary": settings.rotary.build(SCORES_DIM, 1, causal=False),
-    }
-    draw_scores(encodings, folder / "scores.png")
-    sections += [page.SINUSOIDS, page.relative(512, 64, _rotation_error(512, 64))]
-    sections.append(_timing(settings.timing, device, folder))
+    draw_scores(folder / "scores.png")
+    sections += [text.SINUSOIDS, page.relative(LENGTH, REACH, _rotation_error(LENGTH, REACH))]
+    sections.append(_timing(settings.timing, encoders, device, folder))
     outputs.write_lines(folder / "README.md", page.whole(sections).splitlines())
     print(f"the tour is {folder / 'README.md'}", file=sys.stderr)
     return 0
@@ -134,22 +123,24 @@ def _pair(settings: TourSettings) -> Shown:
         phrases = data.phrases("validation")
         shown = [Shown(one.source_text, one.target_text, one) for one in phrases[index : index + 1]]
     else:
-        text = data.read("validation")
-        both = zip(text.source, text.target, strict=True)
+        pairs = data.read("validation")
+        both = zip(pairs.source, pairs.target, strict=True)
         shown = [Shown(*one) for one in list(both)[index : index + 1]]
     if not shown:
         raise SettingsError("sentence", f"is {settings.sentence}: the split has not so many.")
+    if not (shown[0].source.strip() and shown[0].target.strip()):
+        raise SettingsError("sentence", f"is {settings.sentence}, a pair with a blank side.")
     return shown[0]
 
 
-def _attention(translators: Sequence[Translator], shown: Shown, folder: Path) -> list[str]:
-    """The sections on the attention of some models."""
+def _attention(translators: Mapping[str, Translator], shown: Shown, folder: Path) -> list[str]:
+    """The sections on the attention of some models, by their checkpoints."""
     found, labels = [], []
-    for translator in translators:
+    for checkpoint, translator in translators.items():
         source, target = translator.tokenizers.source, translator.tokenizers.target
         source_ids, target_ids = source.encode(shown.source), target.encode(shown.target)
         labels.append((source.tokens(source_ids), [*target.tokens(target_ids), "<eos>"]))
-        found.append(look(translator, source_ids, target_ids))
+        found.append(look(translator, source_ids, target_ids, checkpoint))
     if any(one != labels[0] for one in labels):
         raise DataError(
             "The checkpoints cut this sentence otherwise than each other: show them one by one."
@@ -159,25 +150,20 @@ def _attention(translators: Sequence[Translator], shown: Shown, folder: Path) ->
         len(tokens[0]),
         len(tokens[1]),
     )
-    panels = {title: weights for one in found for title, weights in _panels(one).items()}
+    panels = [panel for one in found for panel in _panels(one)]
     gold = phrase.alignment if phrase and has_gold else frozenset()
     draw_side_by_side(*tokens, panels, gold, folder / "attention.png")
-    by_hand = [
-        page.by_hand(one, _far_look(one), *tokens)
-        for one in found
-        if isinstance(one.attention, ScoringAttention)
-    ]
-    return [*by_hand[:1], page.heatmaps(has_gold=has_gold)]
+    single = next((one for one in found if isinstance(one.attention, ScoringAttention)), None)
+    by_hand = page.by_hand(single, _far_look(single), *tokens) if single else text.NOT_BY_HAND
+    return [by_hand, page.heatmaps(has_gold=has_gold)]
 
 
-def _panels(found: Looks) -> dict[str, Tensor]:
-    """The weights (T, S) of each head, by a title."""
-    kind = type(found.attention).__name__.removesuffix("Attention")
-    kind = re.sub("(?<=[a-z])(?=[A-Z])", "-", kind).lower()
+def _panels(found: Looks) -> list[tuple[str, Tensor]]:
+    """The weights (T, S) of each head with a title."""
     heads = list(found.weights().cpu())
     if len(heads) == 1:
-        return {kind: heads[0]}
-    return {f"{kind}, head {number}": one for number, one in enumerate(heads, start=1)}
+        return [(found.name, heads[0])]
+    return [(f"{found.name}, head {number}", one) for number, one in enumerate(heads, start=1)]
 
 
 def _far_look(found: Looks) -> int:
@@ -186,21 +172,37 @@ def _far_look(found: Looks) -> int:
     return int((peaks - torch.arange(len(peaks))).abs().argmax())
 
 
-def _rotation_error(length: int, reach: int) -> float:
+def _rotation_error(length: int, reach: int, dim: int = 128) -> float:
     """The largest difference between p(t + k) and M(k) p(t) at all of some positions."""
-    table = sinusoids(length, 64, dtype=torch.float64)
+    table = sinusoids(length, dim, dtype=torch.float64)
     errors = [
-        (table[:-offset] @ rotation(offset, 64).T - table[offset:]).abs().max()
+        (table[:-offset] @ rotation(offset, dim).T - table[offset:]).abs().max()
         for offset in range(1, reach + 1)
     ]
     return float(max(errors))
 
 
-def _timing(timing: EncoderTiming, device: torch.device, folder: Path) -> str:
+def _encoders(timing: EncoderTiming) -> dict[str, Encoder]:
+    """What is timed. Raises SettingsError where the two are not equally wide."""
+    encoders = {}
+    for name, key in (("recurrence", "recurrent"), ("self-attention", "self_attentive")):
+        try:
+            recipe: EncoderConfig = getattr(timing, key)
+            encoders[name] = recipe.build(timing.input_dim, SinusoidalPositionsConfig())
+        except SettingsError as error:
+            raise error.under(f"timing.{key}") from None
+    widths = [one.memory_dim for one in encoders.values()]
+    if len(set(widths)) > 1:
+        raise SettingsError(
+            "timing", f"compares encoders {widths[0]} and {widths[1]} wide: make these equal."
+        )
+    return encoders
+
+
+def _timing(
+    timing: EncoderTiming, encoders: Mapping[str, Encoder], device: torch.device, folder: Path
+) -> str:
     """The section on speed."""
-    recurrent = timing.recurrent.build(timing.input_dim, timing.positions)
-    attentive = timing.self_attentive.build(timing.input_dim, timing.positions)
-    encoders = {"recurrence": recurrent, "self-attention": attentive}
     with tqdm(
         total=2 * len(timing.lengths), desc="timing encoders", leave=False, disable=None
     ) as bar:
@@ -216,11 +218,15 @@ def _timing(timing: EncoderTiming, device: torch.device, folder: Path) -> str:
     machine = (
         torch.cuda.get_device_name(device)
         if device.type == "cuda"
-        else f"{torch.get_num_threads()} {platform.machine()} CPU cores"
+        else f"{torch.get_num_threads()} threads of an {platform.machine()} CPU"
     )
     return page.timing(
         seconds,
-        dim=recurrent.memory_dim,
+        dim=encoders["recurrence"].memory_dim,
+        parameters=", ".join(
+            f"{name} {sum(map(Tensor.numel, one.parameters())):,} parameters"
+            for name, one in encoders.items()
+        ),
         num_sentences=timing.num_sentences,
         machine=f"{machine}, torch {torch.__version__.partition('+')[0]}",
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from seq2seq.data.batches import pad
-from seq2seq.errors import SettingsError
+from seq2seq.errors import CheckpointError, SettingsError
 from seq2seq.evaluation.translator import Translator, evaluating
 from seq2seq.nn.attention.base import Attention, Projected, ScoringAttention
 from seq2seq.special_tokens import BOS, EOS
@@ -20,6 +21,7 @@ class Looks:
     """How a decoder looks at one source while it writes one target.
 
     Attributes:
+        name: what to call the model.
         attention: the decoder's.
         queries: (1, T, Q).
         projected: keys and values of the source.
@@ -27,6 +29,7 @@ class Looks:
         probabilities: (T,), of each target token as the model gives it; EOS last.
     """
 
+    name: str
     attention: Attention
     queries: Tensor
     projected: Projected
@@ -43,7 +46,7 @@ class Looks:
     def scores(self) -> Tensor:
         """(T, S), before the softmax. Raises SettingsError where there are several heads."""
         if not isinstance(self.attention, ScoringAttention):
-            raise SettingsError("model.attention", "has not one score for each source position.")
+            raise SettingsError("model.attention", "has several scores for a source position.")
         return self.attention.scores(self.queries, self.projected.keys)[0]
 
     @torch.inference_mode()
@@ -54,15 +57,23 @@ class Looks:
 
 
 @torch.inference_mode()
-def look(translator: Translator, source: Sequence[int], target: Sequence[int]) -> Looks:
+def look(
+    translator: Translator, source: Sequence[int], target: Sequence[int], checkpoint: str
+) -> Looks:
     """Decodes an encoded pair by teacher forcing and keeps what passed through the attention.
 
-    Raises SettingsError for a model whose decoder has not one attention.
+    The name is that of the run that the checkpoint's folder lies in. Raises CheckpointError for a
+    model without attention, and for one with an attention in each of many layers.
     """
     attention = getattr(translator.model.decoder, "attention", None)
-    if not isinstance(attention, Attention) or not attention.attends:
-        raise SettingsError(
-            "model.decoder", "has no single attention to look at: the tour needs a recurrent one."
+    if not isinstance(attention, Attention):
+        raise CheckpointError(
+            f"{checkpoint} has a decoder with an attention in each layer. The tour shows recurrent "
+            "decoders, which have one."
+        )
+    if not attention.attends:
+        raise CheckpointError(
+            f"{checkpoint} was trained with model/attention=none: nothing to see."
         )
     asked: list[tuple[Tensor, Projected, Tensor]] = []
     handle = attention.register_forward_hook(lambda module, inputs, output: asked.append(inputs))
@@ -77,6 +88,7 @@ def look(translator: Translator, source: Sequence[int], target: Sequence[int]) -
         handle.remove()
     _, projected, seen = asked[0]
     return Looks(
+        Path(checkpoint).resolve().parent.name,
         attention,
         torch.cat([query for query, _, _ in asked], dim=1),
         projected,

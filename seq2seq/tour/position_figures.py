@@ -10,7 +10,12 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from seq2seq.nn.positions.base import Positions
-from seq2seq.nn.positions.sinusoidal import frequencies, sinusoids
+from seq2seq.nn.positions.rotary import RotaryPositionsConfig
+from seq2seq.nn.positions.sinusoidal import (
+    SinusoidalPositionsConfig,
+    frequencies,
+    sinusoids,
+)
 from seq2seq.tour.attention_figures import new_figure
 
 COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#9467bd", "#8c564b")
@@ -112,20 +117,14 @@ def score_matrix(positions: Positions, query: Tensor, key: Tensor, length: int) 
     return queries @ keys.T
 
 
-def draw_scores(positions: Mapping[str, Positions], path: Path, *, length: int = 24) -> None:
-    """Writes a PNG: `score_matrix` of the same random query and key under some encodings.
-
-    Args:
-        positions: of width 16, by title.
-        path: of the file.
-        length: in positions.
-    """
+def draw_scores(path: Path, *, length: int = 24, dim: int = 16) -> None:
+    """Writes a PNG: scores of one query and one key under added and under rotary positions."""
     generator = torch.Generator().manual_seed(3)
-    query, key = torch.randn(2, 16, generator=generator)
-    figure = new_figure(4.6 * len(positions), 4.6)
-    for axes, (title, one) in zip(
-        figure.subplots(1, len(positions), squeeze=False)[0], positions.items(), strict=True
-    ):
+    query, key = torch.randn(2, dim, generator=generator)
+    kinds = {"sinusoids, added": SinusoidalPositionsConfig(), "rotary": RotaryPositionsConfig()}
+    figure = new_figure(9.2, 4.6)
+    for axes, (title, kind) in zip(figure.subplots(1, 2), kinds.items(), strict=True):
+        one = kind.build(dim, 1, causal=False)
         image = axes.imshow(score_matrix(one, query, key, length).numpy(), cmap="viridis")
         axes.set_title(title)
         axes.set_xlabel("position of the key")

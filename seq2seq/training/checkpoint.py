@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import yaml
 from safetensors import SafetensorError
-from safetensors.torch import load_file, load_model, save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from seq2seq.errors import CheckpointError, RunError
@@ -25,7 +25,7 @@ from seq2seq.runtime import random_state, restore_random_state
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.training.state import RunState
 
-FORMAT = 1
+FORMAT = 2
 """Of what is written here; a reader refuses what is newer."""
 
 ABOUT_FILE = "checkpoint.json"
@@ -62,8 +62,8 @@ class Checkpoint:
                 "the version that wrote it."
             )
         try:
-            state = RunState(**about["state"])
-        except (KeyError, TypeError):
+            state = RunState.from_dict(about["state"])
+        except (KeyError, TypeError, ValueError):
             raise CheckpointError(f"{folder / ABOUT_FILE} is damaged.") from None
         return cls(folder, settings, state)
 
@@ -76,9 +76,23 @@ class Checkpoint:
         """Fills a model of these settings. Raises CheckpointError where the weights do not fit."""
         path = self.folder / WEIGHTS_FILE
         try:
-            load_model(model, str(path))
+            found = load_file(str(path))
         except (OSError, SafetensorError, RuntimeError) as error:
             raise CheckpointError(f"{path} cannot be used: {_first_line(error)}") from None
+        # By name and in place, not by safetensors' load_model: that one refuses a GPU's recurrent
+        # networks, whose weights are slices of one block of memory.
+        wanted = dict(model.named_parameters())
+        if wrong := sorted(wanted.keys() ^ found.keys()):
+            problem = "lacks" if wrong[0] in wanted else "holds more than the model:"
+            raise CheckpointError(f"{path} {problem} {wrong[0]}. It is of another model.")
+        with torch.no_grad():
+            for name, parameter in wanted.items():
+                if found[name].shape != parameter.shape:
+                    raise CheckpointError(
+                        f"{path}: {name} is {_shape(found[name])}, but the model's is "
+                        f"{_shape(parameter)}."
+                    )
+                parameter.copy_(found[name])
 
     def load_training(self, optimizer: torch.optim.Optimizer) -> None:
         """Restores the optimizer and the random generators. Raises CheckpointError."""
@@ -86,19 +100,25 @@ class Checkpoint:
         try:
             tensors = load_file(str(path))
             restore_random_state(_under("random.", tensors))
-            optimizer.load_state_dict(
-                {
-                    "state": _nested(_under("optimizer.", tensors)),
-                    "param_groups": optimizer.state_dict()["param_groups"],
-                }
-            )
-        except (OSError, SafetensorError, KeyError, ValueError, RuntimeError) as error:
+            kept = _nested(_under("optimizer.", tensors))
+            parameters = [one for group in optimizer.param_groups for one in group["params"]]
+            if kept and sorted(kept) != list(range(len(parameters))):
+                raise ValueError("it is of another optimizer")
+            for index, values in kept.items():
+                for name, value in values.items():
+                    if value.dim() and value.shape != parameters[index].shape:
+                        raise ValueError(f"{name} of parameter {index} is {_shape(value)}")
+            groups = optimizer.state_dict()["param_groups"]
+            optimizer.load_state_dict({"state": kept, "param_groups": groups})
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"{path} cannot be used: {_first_line(error)}") from None
 
 
 def save_settings(path: Path, settings: Mapping[str, Any]) -> None:
-    """Writes a settings tree as YAML."""
-    _write(path, yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True))
+    """Writes a settings tree as YAML; the file appears whole."""
+    part = path.with_name(path.name + ".part")
+    _write(part, yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True))
+    part.replace(path)
 
 
 def save_checkpoint(
@@ -171,6 +191,8 @@ def _replace(folder: Path, part: Path) -> None:
 
 def _whole(folder: Path) -> Path | None:
     """The folder, or what a kill in the middle of `_replace` left under another name, or None."""
+    if not folder.name:  # the root
+        return folder
     for suffix in ("", ".new", ".old"):
         if (candidate := folder.with_name(folder.name + suffix)).is_dir():
             return candidate
@@ -185,7 +207,7 @@ def _read(folder: Path, name: str, parse: Any) -> Any:
         inside = [one.name for one in sorted(folder.iterdir()) if (one / ABOUT_FILE).is_file()]
         advice = f" Did you mean {folder / inside[0]}?" if inside else ""
         raise CheckpointError(f"{folder} is not a checkpoint: it has no {name}.{advice}") from None
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, LookupError, RecursionError, yaml.YAMLError) as error:
         raise CheckpointError(f"{path} is damaged: {_first_line(error)}") from None
 
 
@@ -218,6 +240,11 @@ def _nested(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
         index, _, rest = name.partition(".")
         nested.setdefault(int(index), {})[rest] = tensor
     return nested
+
+
+def _shape(tensor: Tensor) -> str:
+    """(2, 3) as 2 x 3."""
+    return " x ".join(map(str, tensor.shape))
 
 
 def _first_line(error: Exception) -> str:

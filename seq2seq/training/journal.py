@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ class Journal:
         self._last_line = time.monotonic()
 
     def say(self, text: str = "") -> None:
-        """A line for the person who watches, on the standard error."""
-        tqdm.write(text, file=sys.stderr)
+        """A line for the person who watches, who may be gone, on the standard error."""
+        with suppress(OSError):
+            tqdm.write(text, file=sys.stderr)
 
     def open_bar(self) -> None:
         """Shows the bar, where there is a terminal to show it on."""

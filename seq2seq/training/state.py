@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 
@@ -37,6 +39,26 @@ class RunState:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunState:
+        """What `as_dict` gave. Raises ValueError where a field is missing or of another kind."""
+        state = cls(**values) if set(values) == {one.name for one in fields(cls)} else None
+        if state is None:
+            raise ValueError("its state has other fields")
+        counts = [state.step, state.epoch, state.batch, state.best_step]
+        counts += [state.num_without_gain, state.num_tokens]
+        numbers = [state.seconds, state.nll]
+        numbers += [] if state.best_score is None else [state.best_score]
+        is_sound = (
+            all(type(one) is int and one >= 0 for one in counts)
+            and all(type(one) in (int, float) and math.isfinite(one) for one in numbers)
+            and isinstance(state.history, list)
+            and all(isinstance(one, dict) for one in state.history)
+        )
+        if not is_sound:
+            raise ValueError("a field of its state is not what it should be")
+        return state
 
     def advance(self, num_batches: int, batches_in_epoch: int) -> None:
         """Counts a step over some batches as done."""

@@ -110,6 +110,8 @@ class Trainer:
         self.started = time.monotonic() - self.state.seconds
         if self.state.step == 0:
             self._save_last()  # so that a run killed early can go on, too
+        if self.state.history:
+            self.journal.write_metrics(self.state.history)
         self.journal.open_bar()
         try:
             with StopRequest() as request:
@@ -122,6 +124,8 @@ class Trainer:
                         self._validate()
                     if self.is_finished or request.signal is not None:
                         break
+                if self.is_finished and self.state.best_score is None:
+                    self._validate()  # a resumed run, its new budget spent before any validation
                 if self.saved_step != self.state.step:
                     self._save_last()
         finally:
@@ -227,6 +231,11 @@ class Trainer:
         }
         is_best = state.note(record, found.bleu.value)
         self.is_finished = self._is_over()
+        self.meter = Meter()
+        if is_best:
+            self.save("best")
+        self._save_last()
+        self.journal.write_metrics(state.history)
         self.journal.say(
             f"epoch {record['epoch']:g}  step {state.step:,}  {duration(state.seconds)}  "
             f"loss {train_nll:.3f}  valid ppl {found.perplexity:.2f}  "
@@ -236,11 +245,6 @@ class Trainer:
             self.journal.say(
                 f"    source    {source}\n    reference {reference}\n    output    {output}\n"
             )
-        self.meter = Meter()
-        if is_best:
-            self.save("best")
-        self._save_last()
-        self.journal.write_metrics(state.history)
 
     def _show(self) -> None:
         """Moves the progress bar."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -53,27 +54,31 @@ class Validator:
 
     def __call__(self) -> Validation:
         """Scores all pairs."""
+        perplexity = self._perplexity(self.encoded, self.batches)  # refuses a model that diverged
         translations = self.translator.translate(self.pairs.source)
         score = bleu(translations, self.pairs.target, lowercase=self.lowercase)
         samples = [
             (self.pairs.source[index], self.pairs.target[index], translations[index])
             for index in self.shown
         ]
-        return Validation(self._perplexity(self.encoded, self.batches), score, samples)
+        return Validation(perplexity, score, samples)
 
-    def rehearse(self, training: EncodedPairs) -> None:
-        """Goes once through all that validation does, and through the longest pairs.
+    def rehearse(self, training: EncodedPairs, test_sources: Sequence[str] = ()) -> None:
+        """Goes once through all that validation does, and through the longest of all sentences.
 
         So what would fail in the middle of a run, at a validation or at a sentence that is too long
         for the model, fails before its first step.
         """
-        longest = [max(range(len(one)), key=lambda row: len(one[row])) for one in
-                   (training.source, training.target)]  # fmt: skip
-        self._perplexity(training, [longest])
-        self._perplexity(self.encoded, self.batches[:2])
-        some = range(len(self.pairs))[: 2 * self.translator.search.batch_size]
-        translations = self.translator.translate([self.pairs.source[index] for index in some])
-        bleu(translations, [self.pairs.target[index] for index in some])
+        for encoded in (training, self.encoded):
+            longest = [
+                max(range(len(one)), key=lambda row: len(one[row]))
+                for one in (encoded.source, encoded.target)
+            ]
+            self._perplexity(encoded, [longest])
+        sources = self.translator.encode([*self.pairs.source, *test_sources])
+        some = [*sources[: self.translator.search.batch_size], max(sources, key=len)]
+        translations = self.translator.texts(self.translator.hypotheses(some))
+        bleu(translations[:-1], self.pairs.target[: len(some) - 1])
 
     @torch.inference_mode()
     def _perplexity(self, pairs: EncodedPairs, batches: list[list[int]]) -> float:

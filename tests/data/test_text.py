@@ -92,6 +92,20 @@ def test_what_is_not_utf8_is_refused_with_its_place(tmp_path, raw, place, name):
     assert refusal_of(read_lines, path).startswith(f"{path}, {place}. Convert the file")
 
 
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        (b"\xff\xfea\0", "UTF-16 (convert it with `iconv -f UTF-16 -t UTF-8`)"),
+        (b"\xfe\xff\0a", "UTF-16 (convert it with `iconv -f UTF-16 -t UTF-8`)"),
+        (gzip.compress(b"a"), "a gzip file (one is unpacked if its name ends in .gz)"),
+    ],
+)
+def test_what_is_no_plain_text_is_named(tmp_path, raw, kind):
+    path = tmp_path / "text"
+    path.write_bytes(raw)
+    assert refusal_of(read_lines, path) == f"{path} is not UTF-8 text, but {kind}."
+
+
 @pytest.mark.parametrize("name", ["text", "text.gz"])
 def test_a_missing_file_and_a_folder_are_refused(tmp_path, name):
     path = tmp_path / name

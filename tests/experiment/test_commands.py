@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -66,7 +67,10 @@ def settings_of(config_name: str, settings_class, *overrides: str):
     return from_tree(OmegaConf.to_container(composed, resolve=True), settings_class)
 
 
-def tiny(files: Path, *overrides: str) -> TrainSettings:
+SIZES = ("embedding_dim=16", "encoder.hidden_dim=8", "decoder.hidden_dim=16")
+
+
+def tiny(files: Path, *overrides: str, model_sizes: Sequence[str] = SIZES) -> TrainSettings:
     """A run of the real command that takes a second, with all that draws random numbers.
 
     Its 4 epochs have 2 steps each: the first of two batches, the second of one.
@@ -76,13 +80,12 @@ def tiny(files: Path, *overrides: str) -> TrainSettings:
         for split, stem in (("train", "train"), ("validation", "valid"), ("test", "test"))
         for name, side in (("source", "a"), ("target", "b"))
     ]
-    sizes = ["embedding_dim=16", "encoder.hidden_dim=8", "decoder.hidden_dim=16"]
     return settings_of(
         "train",
         TrainSettings,
         "data=files",
         *paths,
-        *(f"model.{one}" for one in sizes),
+        *(f"model.{one}" for one in model_sizes),
         "tokenizer.vocabulary_size=70",
         "objective=scheduled_sampling",
         "batching.max_sentences=2",
@@ -119,6 +122,19 @@ def records_of(folder: Path) -> list[dict]:
         {key: value for key, value in json.loads(line).items() if key not in timed}
         for line in lines
     ]
+
+
+def stop_at(monkeypatch, step: int) -> None:
+    """Has this process asked to stop during a step of the next training."""
+    steps = count(1)
+    show = Trainer._show
+
+    def stopping(self):
+        show(self)
+        if next(steps) == step:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Trainer, "_show", stopping)
 
 
 def assert_same_run(one: Path, other: Path) -> None:
@@ -162,26 +178,37 @@ def test_a_run_leaves_all_that_it_promises(run, capsys):
     assert len((run / "test" / "hypotheses.txt").read_text("utf-8").splitlines()) == 5
 
 
-@pytest.mark.parametrize("stop_at", [1, 4, 5])
-def test_stopped_and_resumed_it_ends_like_one_that_was_not(
-    files, run, monkeypatch, capsys, stop_at
-):
-    steps = count(1)
-    show = Trainer._show
-
-    def stopping(self):
-        show(self)
-        if next(steps) == stop_at:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    monkeypatch.setattr(Trainer, "_show", stopping)
+@pytest.mark.parametrize("step", [1, 4, 5])
+def test_stopped_and_resumed_it_ends_like_one_that_was_not(files, run, monkeypatch, capsys, step):
+    stop_at(monkeypatch, step)
     assert train(tiny(files, f"run_dir={files}/second")) == 128 + signal.SIGTERM
     assert f"resume={files}/second" in capsys.readouterr().err
-    assert Checkpoint.open(files / "second" / "last").state.step == stop_at
+    assert Checkpoint.open(files / "second" / "last").state.step == step
     (files / "second").rename(files / "moved")
     torch.rand(5)
     assert train(resumed(files / "moved")) == 0
     assert_same_run(files / "moved", run)
+
+
+@pytest.mark.parametrize("positions", ["t5", "relative"])
+def test_what_layers_share_or_own_comes_back_on_resume(files, monkeypatch, positions):
+    sizes = ["model.embedding_dim=8", "model.attention.num_heads=2"]
+    parts = [
+        f"model.{part}.{one}"
+        for part in ("encoder", "decoder")
+        for one in ("num_heads=2", "num_layers=2", "feed_forward_dim=8")
+    ]
+    model = ["model=transformer", f"model/positions={positions}", *sizes, *parts]
+
+    def transformer(name):
+        return tiny(files, *model, f"run_dir={files}/{name}", model_sizes=[])
+
+    assert train(transformer("run")) == 0
+    with monkeypatch.context() as patched:
+        stop_at(patched, 4)
+        assert train(transformer("second")) == 128 + signal.SIGTERM
+    assert train(resumed(files / "second")) == 0
+    assert_same_run(files / "second", files / "run")
 
 
 @pytest.mark.parametrize("killed_at", [1, 4, 5])
@@ -257,6 +284,48 @@ def test_a_folder_in_use_is_refused(files, run):
     (files / "other" / "thesis.txt").touch()
     with pytest.raises(RunError, match=r"other is not empty. Choose another run_dir\.$"):
         train(tiny(files, f"run_dir={files}/other"))
+
+
+def test_a_folder_of_another_process_is_refused(files):
+    fcntl = pytest.importorskip("fcntl")
+    (files / "run").mkdir()
+    with open(files / "run" / ".lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(RunError, match="run is in use by another process"):
+            train(tiny(files))
+    assert train(tiny(files)) == 0  # a lock file that a kill left does not matter
+
+
+@pytest.mark.parametrize("split", ["train", "valid", "test"])
+def test_a_line_too_long_for_the_model_is_found_before_the_first_step(files, split):
+    for side in ("a", "b"):
+        with open(files / f"{split}.{side}", "a", encoding="utf-8") as file:
+            file.write("dog " * 40 + "\n")
+    model = ["model=transformer", "model.embedding_dim=8", "model/positions=learned"]
+    settings = tiny(files, *model, "model.positions.max_length=30", model_sizes=[])
+    with pytest.raises(DataError, match=r"positions, but model\.positions\.max_length is 30"):
+        train(settings)
+    assert not any((files / "run").iterdir()), "the folder can be used again"
+
+
+def test_a_new_budget_that_is_spent_already_still_ends_with_a_checkpoint(files, monkeypatch):
+    with monkeypatch.context() as patched:
+        stop_at(patched, 4)
+        settings = tiny(files, "training.validate_every_epochs=4")
+        assert train(settings) == 128 + signal.SIGTERM
+    assert not (files / "run" / "best").exists()
+    assert train(resumed(files / "run", training__max_epochs=2)) == 0
+    assert len(records_of(files / "run")) == 1
+    assert (files / "run" / "test" / "results.json").exists()
+
+
+def test_nobody_who_listens_is_no_reason_to_lose_a_validation(files, monkeypatch):
+    def broken(*_, **__):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("seq2seq.training.journal.tqdm.write", broken)
+    assert train(tiny(files)) == 0
+    assert len(records_of(files / "run")) == 4
 
 
 @pytest.mark.parametrize("name", ["train.a", "train.a/below"])
@@ -348,6 +417,16 @@ def test_translate_refuses_what_it_cannot_write_before_it_translates(files, run,
             translate(on_checkpoint(TranslateSettings, files, output=str(output)))
 
 
+def test_translate_never_replaces_its_input(files, run):
+    before = (files / "test.a").read_bytes()
+    (files / "other").symlink_to(files / "test.a")
+    for output in ("test.a", "other"):
+        chosen = {"input": f"{files}/test.a", "output": f"{files}/{output}"}
+        with pytest.raises(SettingsError, match="`output` is the input file itself"):
+            translate(on_checkpoint(TranslateSettings, files, **chosen))
+    assert (files / "test.a").read_bytes() == before
+
+
 def test_translate_never_replaces_a_device(files, run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"the dog\n")))
     assert translate(on_checkpoint(TranslateSettings, files, output=os.devnull)) == 0
@@ -372,6 +451,18 @@ def test_settings_of_another_version_are_refused_by_name(files, run):
         CheckpointError, match=r"settings that do not fit: `model.encoder.bothways`"
     ):
         seq2seq.load_translator(run / "best")
+
+
+def test_without_attention_there_is_nothing_to_draw(files, capsys):
+    assert train(tiny(files, "model/attention=none")) == 0
+    assert not (files / "run" / "attention").exists()
+    assert "attention pictures" not in capsys.readouterr().err
+    chosen = {"input": f"{files}/test.a", "heatmaps": f"{files}/pictures"}
+    with pytest.raises(SettingsError, match=r"`model\.attention` is none in this checkpoint"):
+        translate(on_checkpoint(TranslateSettings, files, **chosen))
+    assert not (files / "pictures").exists()
+    with pytest.raises(SettingsError, match="no attention to look at"):
+        seq2seq.load_translator(files / "run" / "best").explain("the dog")
 
 
 def test_align_needs_the_corpus_that_knows_the_truth(files, run):

@@ -11,6 +11,8 @@ from conftest import model_options
 
 from seq2seq.config import from_tree
 from seq2seq.errors import DataError, SettingsError
+from seq2seq.models.decoders.transformer import TransformerDecoderConfig
+from seq2seq.models.encoders.transformer import TransformerEncoderConfig
 from seq2seq.nn.attention.base import masked_softmax
 from seq2seq.nn.attention.multi_head import MultiHeadAttentionConfig
 from seq2seq.nn.positions.alibi import ALiBiPositionsConfig
@@ -199,6 +201,54 @@ def test_t5_buckets_are_single_then_grow_then_end(causal):
 
 
 @pytest.mark.usefixtures("double_precision")
+@pytest.mark.parametrize("start", [0, 2])
+def test_self_attention_turns_queries_and_keys(start):
+    positions = built(RotaryPositionsConfig())
+    attention = SelfAttention(8, MultiHeadAttentionConfig(num_heads=2), positions)
+    states, mask = torch.randn(1, 5, 8), torch.ones(1, 1, 5, dtype=torch.bool)
+    keys, values = attention.heads.project(states)
+    queries = attention.heads.queries(states[:, start:])
+    joined = []
+    for i in range(5 - start):
+        query = positions.rotate(queries[:, :, i : i + 1], start + i)
+        turned = [positions.rotate(keys[:, :, j : j + 1], j) for j in range(5)]
+        weights = torch.cat([(query * key).sum(-1) for key in turned], -1) / math.sqrt(4)
+        joined.append(weights.softmax(-1).unsqueeze(-2) @ values)
+    expected = attention.heads.join(torch.cat(joined, -2))
+    found = attention(states[:, start:], attention.project(states), mask, start)
+    torch.testing.assert_close(found, expected, **EXACTLY)
+
+
+def test_a_decoder_looks_back_and_an_encoder_to_both_sides():
+    recipe = MultiHeadAttentionConfig(num_heads=2)
+    encoder = TransformerEncoderConfig(num_heads=2).build(8, T5PositionsConfig())
+    decoder = TransformerDecoderConfig(num_heads=2).build(8, 8, recipe, T5PositionsConfig())
+    assert not encoder.positions.causal
+    assert decoder.positions.causal
+
+
+def test_two_runs_on_two_threads_have_the_same_gradients():
+    """Sums over many equal indices must not depend on which thread comes first."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for config in (RelativePositionsConfig(), T5PositionsConfig()):
+            torch.manual_seed(0)
+            recipe = MultiHeadAttentionConfig(num_heads=2)
+            attention = SelfAttention(128, recipe, built(config, 128))
+            states, mask = torch.randn(2, 60, 128), torch.ones(1, 1, 60, dtype=torch.bool)
+            gradients = []
+            for _ in range(5):
+                attention.zero_grad()
+                attention(states, attention.project(states), mask).square().sum().backward()
+                gradients.append([one.grad.clone() for one in attention.positions.parameters()])
+            for again in gradients[1:]:
+                assert all(map(torch.equal, again, gradients[0]))
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("double_precision")
 def test_biases_are_added_to_the_scores_of_the_fused_kernel():
     attention = SelfAttention(
         8, MultiHeadAttentionConfig(num_heads=2), built(ALiBiPositionsConfig())
@@ -215,7 +265,7 @@ def test_biases_are_added_to_the_scores_of_the_fused_kernel():
 def test_learned_positions_end_somewhere():
     positions = built(LearnedPositionsConfig(max_length=4))
     positions.add(torch.randn(1, 4, 8))
-    with pytest.raises(DataError, match=r"of 5 tokens is longer than .*max_length, which is 4"):
+    with pytest.raises(DataError, match=r"needs 5 positions, but .*max_length is 4\."):
         positions.add(torch.randn(1, 5, 8))
 
 

@@ -39,6 +39,13 @@ def test_always_the_truth_is_teacher_forcing(tiny_model, tiny_batch):
 
 
 @pytest.mark.parametrize("choice", ["argmax", "sample"])
+def test_a_model_that_diverged_gives_a_loss_that_is_not_finite(tiny_model, tiny_batch, choice):
+    torch.nn.init.constant_(tiny_model.output.bias, float("nan"))
+    never = ScheduledSamplingConfig(decay=LinearDecay(final=0.0), choice=choice)
+    assert not never(tiny_model, tiny_batch, progress=1.0).total.isfinite()
+
+
+@pytest.mark.parametrize("choice", ["argmax", "sample"])
 def test_never_the_truth_ignores_it_and_repeats_under_a_seed(tiny_model, tiny_batch, choice):
     never = ScheduledSamplingConfig(decay=LinearDecay(final=0.0), choice=choice)
     losses = []

@@ -138,3 +138,13 @@ def test_an_environment_is_brought_up_to_date_when_other_extras_are_asked_for(
         assert "pip" not in make("-n", "env", venv, *same).stdout
     for other in ("EXTRAS=torchtext,dev", "PACKAGES="):
         assert "pip" in make("-n", "env", venv, other).stdout
+
+
+def test_the_tour_trains_three_models_and_is_given_their_checkpoints(tmp_path: Path) -> None:
+    result = make("--dry-run", "tour", f"VENV={tmp_path / 'venv'}")
+    assert result.returncode == 0, result.stderr
+    kinds = ("additive", "dot", "multi_head")
+    for kind in kinds:
+        assert f"run_dir=runs/tour/{kind} model/attention={kind} " in result.stdout
+    checkpoints = ",".join(f"runs/tour/{kind}/best" for kind in kinds)
+    assert f"scripts/tour.py checkpoints=[{checkpoints}]" in result.stdout

@@ -29,6 +29,9 @@ UNREADABLE = "which cannot be read. If it is one text, quote it twice:"
 
 SUCH_AS = "A checkpoint is a folder such as RUN/best."
 FLAGS = "Settings are written KEY=VALUE, before or after all flags."
+NO_MEMORY = (
+    "error: Out of memory: lower batching.max_tokens, search.batch_size or the model's sizes."
+)
 # In Hydra's own words.
 NO_INTERVALS = "BasicSweeper does not support sweep type : INTERVAL_SWEEP"
 ONLY_ONE = "Only one of --run, --multirun, --cfg, --info and --shell_completion can be specified"
@@ -207,7 +210,10 @@ def test_an_unknown_experiment_is_answered_with_those_that_there_are(cli, tmp_pa
             ["-m", "search=beam,greedy", "search.beam_size=3"],
             "`search.beam_size` is not a setting. Did you mean `search.batch_size`?",
         ),
-        (["-m", "resume=a,b"], "`resume` must be the name of a folder, but is more than one."),
+        (
+            ["-m", "resume=a,b"],
+            "`resume` cannot go with -m: all runs of the sweep would share it.",
+        ),
         (["-m", "run_dir=interval(1,3)"], NO_INTERVALS),
         (["--cfg", "job", "dta=files"], "`dta` is not a setting. Did you mean `data`?"),
         (["--help", "data=multi30"], "`data` has no option 'multi30'. Did you mean `multi30k`?"),
@@ -304,6 +310,31 @@ def test_a_resumed_run_keeps_its_settings_but_for_what_is_set(cli, run_folder, t
     assert (settings.search.beam_size, settings.training.max_epochs) == (7, 77)
 
 
+def test_a_checkpoint_in_a_runs_place_is_answered_with_the_run(cli, run_folder, tmp_path):
+    message = f"`resume` names a checkpoint. Give the run: resume={run_folder}"
+    assert_refused(cli("train", f"resume={run_folder}/last"), message, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("script", "override"),
+    [("train", "resume=run"), ("translate", "output=x"), ("translate", "heatmaps=x")],
+)
+def test_a_sweep_shares_no_folder(cli, tmp_path, script, override):
+    key = override.partition("=")[0]
+    message = f"`{key}` cannot go with -m: all runs of the sweep would share it."
+    assert_refused(cli(script, "-m", override, "checkpoint=x"), message, tmp_path)
+
+
+def test_a_sweep_over_checkpoints_is_refused(cli, tmp_path):
+    message = "`checkpoint` must be the name of a folder, but is more than one."
+    assert_refused(cli("evaluate", "-m", "checkpoint=a,b"), message, tmp_path)
+
+
+def test_no_flag_unpickles(cli, tmp_path):
+    message = "--experimental-rerun is not offered: it would unpickle a file."
+    assert_refused(cli("train", "--experimental-rerun=x"), message, tmp_path)
+
+
 def test_a_resumed_run_cannot_change_its_data(cli, run_folder, tmp_path):
     message = "`data` is in none of the files that are chosen."
     assert_refused(cli("train", f"resume={run_folder}", "data=files"), message, tmp_path)
@@ -350,6 +381,8 @@ def test_each_run_of_a_sweep_has_a_folder_of_its_own_in_one(cli, tmp_path):
         ([], RunError("The disk\n  is full."), 2, "error: The disk is full."),
         (["-m"], RunError("The disk is full."), 2, "error: The disk is full."),
         ([], ZeroDivisionError("a bug"), 1, "ZeroDivisionError: a bug"),
+        ([], RuntimeError("DefaultCPUAllocator: not enough memory: you"), 2, NO_MEMORY),
+        ([], MemoryError(), 2, NO_MEMORY),
     ],
 )
 def test_what_goes_wrong_inside_ends_like_what_it_is(
@@ -420,9 +453,11 @@ def test_output_is_utf8_under_any_locale(tmp_path):
     assert yaml.safe_load(ended.stdout)["run_dir"] == "größe_字"
 
 
-def test_a_reader_who_has_seen_enough_is_no_error(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
+@pytest.fixture
+def program(tmp_path) -> str:
+    """A command that writes two million characters."""
+    path = tmp_path / "program.py"
+    path.write_text(
         "from pathlib import Path\n"
         "from seq2seq import experiment, launch\n"
         "def command(settings):\n"
@@ -432,5 +467,20 @@ def test_a_reader_who_has_seen_enough_is_no_error(tmp_path):
         "launch.run(launch.for_training, experiment.TrainSettings, command, configs)\n",
         encoding="utf-8",
     )
-    ended = shell('"$0" program.py | head -n 1', folder=tmp_path)
+    return '"$0" program.py'
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(program, tmp_path):
+    ended = shell(program, "| head -n 1", folder=tmp_path)
     assert (ended.stdout, ended.stderr) == ("x\n", "")
+
+
+def test_a_closed_output_is_no_error_and_a_full_one_is_one_line(program, tmp_path):
+    ended = shell(program, ">&-", folder=tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    ended = shell(program, ">&- 2>&-", folder=tmp_path)
+    assert ended.returncode == 0
+    if Path("/dev/full").exists():
+        ended = shell(program, "> /dev/full", folder=tmp_path)
+        assert ended.stderr == "error: The output: No space left on device.\n"
+        assert ended.returncode == 2

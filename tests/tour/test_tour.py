@@ -15,11 +15,12 @@ from omegaconf import OmegaConf
 
 from seq2seq import load_translator
 from seq2seq.config import from_tree
-from seq2seq.errors import DataError, SettingsError
+from seq2seq.errors import CheckpointError, DataError, SettingsError
 from seq2seq.experiment import TrainSettings, train
 from seq2seq.nn.positions.rotary import RotaryPositionsConfig
 from seq2seq.nn.positions.sinusoidal import SinusoidalPositionsConfig
 from seq2seq.tour import TourSettings, page, tour
+from seq2seq.tour.attention_figures import draw_side_by_side
 from seq2seq.tour.looks import look
 from seq2seq.tour.position_figures import binary_numerals, score_matrix
 from seq2seq.tour.timing import faster_at, time_encoders
@@ -95,21 +96,49 @@ def test_the_step_by_hand_is_the_models_own(tmp_path, trained):
 
 
 def test_looks_are_what_the_decoder_saw(trained):
+    source, target = [5, 6, 7, 8], [9, 10]
     for overrides in (("model/attention=multi_head",), ("model/decoder=luong",)):
         translator = load_translator(trained(*overrides))
-        source, target = [5, 6, 7, 8], [9, 10]
-        found = look(translator, source, target)
+        found = look(translator, source, target, "runs/mine/best")
+        assert found.name == "mine"
         mean = found.weights().mean(dim=0)
         torch.testing.assert_close(mean, translator.attention(source, target))
         assert found.probabilities.shape == (3,)
-    with pytest.raises(SettingsError, match="has not one score"):
-        look(load_translator(trained("model/attention=multi_head")), source, target).scores()
+    several = look(load_translator(trained("model/attention=multi_head")), source, target, "a/b")
+    with pytest.raises(SettingsError, match="has several scores"):
+        several.scores()
+
+
+def test_one_head_or_several_are_drawn_and_told_apart(tmp_path, trained):
+    checkpoint = trained("model/attention=multi_head")
+    assert tour(tour_settings(tmp_path, checkpoint)) == 0
+    assert "have several heads" in (tmp_path / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("num_panels", [1, 4, 6])
+def test_panels_show_their_weights_with_gold_frames_and_nothing_else(tmp_path, num_panels):
+    path = tmp_path / "picture.png"
+    panels = [(f"panel {number}", torch.zeros(3, 4)) for number in range(num_panels)]
+    draw_side_by_side(list("abcd"), list("xyz"), panels, {(3, 0)}, path)
+    picture = torch.from_numpy(matplotlib.image.imread(path)[..., :3])
+    red = (picture - torch.tensor([0xD6, 0x27, 0x28]) / 255).abs().sum(-1) < 0.1
+    rows, columns = red.nonzero().T
+    height, width = red.shape
+    last_column = min(num_panels, 3) - 1
+    share = (columns.float() / width * (last_column + 1)) % 1
+    assert len(rows) > 100 * num_panels
+    assert share.median() > 0.6, "the frame stands at the last source word"
+    in_first_row = rows.float() < height / (2 if num_panels > 3 else 1)
+    assert (rows[in_first_row].float().mean() / height) < 0.6
+    dark = (picture.sum(-1) < 0.5).float().mean()
+    assert dark < 0.05
 
 
 def test_what_has_no_attention_to_show_is_refused(tmp_path, trained):
-    for overrides in (("model/attention=none",), ("model/decoder=transformer",)):
-        with pytest.raises(SettingsError, match="no single attention to look at"):
-            tour(tour_settings(tmp_path, trained(*overrides)))
+    refusals = {"model/attention=none": "nothing to see", "model/decoder=transformer": "each layer"}
+    for override, expected in refusals.items():
+        with pytest.raises(CheckpointError, match=expected):
+            tour(tour_settings(tmp_path, trained(override)))
     checkpoint = trained("model/attention=additive")
     with pytest.raises(SettingsError, match="`sentence` is 6: the split has not so many"):
         tour(tour_settings(tmp_path, checkpoint, sentence=6))
@@ -118,6 +147,16 @@ def test_what_has_no_attention_to_show_is_refused(tmp_path, trained):
     other = trained("tokenizer.vocabulary_size=90")
     with pytest.raises(DataError, match="cut this sentence otherwise"):
         tour(tour_settings(tmp_path, checkpoint, other))
+    settings = tour_settings(tmp_path, checkpoint)
+    before = sorted(tmp_path.iterdir())
+    for width, expected in (
+        (128, "`timing` compares encoders 256 and 128 wide: make these equal"),
+        (255, "`timing.self_attentive.num_heads` of 4 must divide"),
+    ):
+        narrow = replace(settings.timing, input_dim=width)
+        with pytest.raises(SettingsError, match=expected):
+            tour(replace(settings, timing=narrow))
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_binary_numerals_count():
@@ -141,9 +180,10 @@ def test_only_rotary_scores_depend_on_the_offset_alone():
 
 def test_timing_measures_every_encoder_at_every_length():
     timing = settings_of("tour", TourSettings, "checkpoints=[x]").timing
+    positions = SinusoidalPositionsConfig()
     encoders = {
-        "one": timing.recurrent.build(8, timing.positions),
-        "other": timing.self_attentive.build(8, timing.positions),
+        "one": timing.recurrent.build(8, positions),
+        "other": timing.self_attentive.build(8, positions),
     }
     seconds = time_encoders(
         encoders, [2, 5], input_dim=8, num_sentences=2, device=torch.device("cpu")
@@ -155,7 +195,7 @@ def test_timing_measures_every_encoder_at_every_length():
 def test_the_verdict_says_who_was_faster_where():
     seconds = {"recurrence": {5: 1.0, 10: 2.0}, "self-attention": {5: 0.5, 10: 3.0}}
     assert faster_at(seconds, "self-attention", "recurrence") == [5]
-    about = {"dim": 8, "num_sentences": 2, "machine": "a machine"}
+    about = {"dim": 8, "parameters": "few", "num_sentences": 2, "machine": "a machine"}
     assert "faster for sentences of 5 tokens, and slower for 10." in page.timing(seconds, **about)
     seconds["self-attention"][10] = 1.0
     assert "faster at all of these lengths" in page.timing(seconds, **about)

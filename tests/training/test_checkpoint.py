@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -179,14 +180,57 @@ def test_a_damaged_file_is_refused_by_its_name(run, name, how):
     "about",
     [
         [],
-        {"format": 1},
-        {"format": 1, "state": []},
-        {"format": 1, "state": {"step": 1, "surprise": 2}},
+        {"format": module.FORMAT},
+        {"format": module.FORMAT, "state": []},
+        {"format": module.FORMAT, "state": {"step": 1, "surprise": 2}},
     ],
 )
 def test_an_odd_state_is_refused(run, about):
     (run.folder / "checkpoint.json").write_text(json.dumps(about), encoding="utf-8")
     assert str(run.folder) in refusal_of(Checkpoint.open, run.folder)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("step", True),
+        ("step", -1),
+        ("epoch", None),
+        ("batch", "3"),
+        ("seconds", None),
+        ("nll", float("inf")),
+        ("best_score", "x"),
+        ("history", None),
+        ("history", [1]),
+    ],
+)
+def test_a_state_of_the_wrong_kind_is_refused(run, field, value):
+    about = {"format": module.FORMAT, "state": {**run.state.as_dict(), field: value}}
+    (run.folder / "checkpoint.json").write_text(json.dumps(about), encoding="utf-8")
+    assert refusal_of(Checkpoint.open, run.folder).endswith("checkpoint.json is damaged.")
+
+
+@pytest.mark.parametrize("text", ["x: !!bool maybe", "x: !!int ''", "- 1"])
+def test_odd_yaml_is_refused(run, text):
+    (run.folder / "settings.yaml").write_text(text, encoding="utf-8")
+    assert len(refusal_of(Checkpoint.open, run.folder).splitlines()) == 1
+
+
+def test_the_root_is_no_checkpoint():
+    assert refusal_of(Checkpoint.open, Path("/")).startswith("/ is not a checkpoint: it has no")
+
+
+def test_weights_that_are_slices_of_one_block_are_filled(run):
+    """As those of a recurrent network on a GPU are."""
+    model, _ = run.fresh()
+    parameters = list(model.encoder.parameters())
+    block = torch.zeros(sum(one.numel() for one in parameters))
+    for parameter, part in zip(
+        parameters, block.split([one.numel() for one in parameters]), strict=True
+    ):
+        parameter.data = part.view_as(parameter)
+    Checkpoint.open(run.folder).load_weights(model)
+    assert all(map(torch.equal, model.parameters(), run.model.parameters()))
 
 
 def test_settings_run_no_code(run, tmp_path):
@@ -200,21 +244,37 @@ def test_a_newer_format_is_refused(run):
     about = {"format": module.FORMAT + 1, "state": {}}
     (run.folder / "checkpoint.json").write_text(json.dumps(about), encoding="utf-8")
     refusal = refusal_of(Checkpoint.open, run.folder)
-    expected = "has format 2, but this version reads 1. Use the version that wrote it."
+    expected = (
+        f"has format {module.FORMAT + 1}, but this version reads {module.FORMAT}. Use the version "
+        "that wrote it."
+    )
     assert refusal == f"{run.folder} {expected}"
 
 
 def test_weights_of_another_model_are_refused_with_a_reason(run, tokenizers):
     other = replace(MODEL, embedding_dim=12).build(20, 20, is_joint=True)
     refusal = refusal_of(Checkpoint.open(run.folder).load_weights, other)
-    assert refusal.startswith(f"{run.folder / 'weights.safetensors'} cannot be used: ")
-    assert "size mismatch for " in refusal
     path = run.folder / "weights.safetensors"
+    assert refusal.startswith(f"{path}: ")
+    assert re.search(r" is \d+ x 8, but the model's is \d+ x 12\.$", refusal)
     tensors = load_file(path)
+    save_file({**tensors, "surplus": torch.zeros(1)}, path)
+    refusal = refusal_of(Checkpoint.open(run.folder).load_weights, run.model)
+    assert refusal == f"{path} holds more than the model: surplus. It is of another model."
     tensors.pop("output.bias")
     save_file(tensors, path)
     refusal = refusal_of(Checkpoint.open(run.folder).load_weights, run.model)
-    assert "output.bias" in refusal
+    assert refusal == f"{path} lacks output.bias. It is of another model."
+    path = run.folder / "training.safetensors"
+    kept = load_file(path)
+    name = next(one for one in kept if one.endswith("exp_avg") and kept[one].dim() == 2)
+    save_file({**kept, name: torch.zeros(3, 2)}, path)
+    refusal = refusal_of(Checkpoint.open(run.folder).load_training, run.optimizer)
+    assert refusal.endswith("is 3 x 2.")
+    save_file({one: kept[one] for one in kept if not one.startswith("optimizer.0.")}, path)
+    refusal = refusal_of(Checkpoint.open(run.folder).load_training, run.optimizer)
+    assert refusal.endswith("cannot be used: it is of another optimizer.")
+    save_file(kept, path)
     path = run.folder / "training.safetensors"
     save_file({name: one for name, one in load_file(path).items() if name != "random.cpu"}, path)
     assert "training.safetensors cannot be used: " in refusal_of(

@@ -38,7 +38,7 @@ class TransformerDecoderLayer(nn.Module):
         self.around_feed_forward = Residual(dim, config.norm_first, config.dropout)
 
     def forward(
-        self, states: Tensor, past: Projected, source: Source
+        self, states: Tensor, past: Projected, source: Source, seen: Tensor
     ) -> tuple[Tensor, Projected, Tensor]:
         """Some target positions after those that are past.
 
@@ -46,16 +46,15 @@ class TransformerDecoderLayer(nn.Module):
             states: (B, T, D).
             past: the layer's keys and values (B, H, P, E) of the P positions before these.
             source: what `attention` looks at.
+            seen: bool (1, T, P + T), True where a position may look.
 
         Returns:
             The states (B, T, D), keys and values (B, H, P + T, E), and weights (B, T, S).
         """
-        start, length = past.keys.shape[-2], states.shape[1]
+        start = past.keys.shape[-2]
         entered = self.around_self_attention.enter(states)
         new = self.self_attention.project(entered, start)
         past = Projected(*(torch.cat(both, dim=-2) for both in zip(past, new, strict=True)))
-        seen = torch.ones(length, start + length, dtype=torch.bool, device=states.device)
-        seen = seen.tril(diagonal=start).unsqueeze(0)  # each sees itself and what is before
         contexts = self.self_attention(entered, past, seen, start)
         states = self.around_self_attention.leave(states, contexts)
         entered = self.around_attention.enter(states)
@@ -125,13 +124,15 @@ class TransformerDecoder(Decoder):
 
     def _go_on(self, embedded: Tensor, state: State) -> tuple[Tensor, State, Tensor]:
         """Hidden vectors, next state and weights of tokens (B, T, D) that follow a state."""
-        start = state.moving[0].keys.shape[-2]
+        start, length = state.moving[0].keys.shape[-2], embedded.shape[1]
+        seen = torch.ones(length, start + length, dtype=torch.bool, device=embedded.device)
+        seen = seen.tril(diagonal=start).unsqueeze(0)  # each sees itself and what is before
         # Embeddings start with variance 1/D; scaled to 1 they weigh about as much as positions.
         states = self.positions.add(embedded * math.sqrt(self.hidden_dim), start)
         states = self.dropout(states)
         pasts, looked = [], []
         for layer, past, source in zip(self.layers, state.moving, state.fixed, strict=True):
-            states, past, weights = layer(states, past, source)
+            states, past, weights = layer(states, past, source, seen)
             pasts.append(past)
             looked.append(weights)
         mean = torch.stack(looked).mean(dim=0)
@@ -140,7 +141,10 @@ class TransformerDecoder(Decoder):
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerDecoderConfig(SelfAttentiveConfig, DecoderConfig):
-    """The self-attentive decoder; its width D is that of the embeddings."""
+    """The self-attentive decoder; its width D is that of the embeddings.
+
+    How it looks at the source, heads and dropout of that included, is `model.attention`'s.
+    """
 
     uses_positions: ClassVar[bool] = True
 

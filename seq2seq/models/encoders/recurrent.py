@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from seq2seq.config import Count, Dropout
 from seq2seq.models.encoders.base import Encoder, EncoderConfig
 from seq2seq.models.interfaces import Memory
-from seq2seq.nn.cells import CellName
+from seq2seq.nn.cells import CellName, open_forget_gate
 from seq2seq.nn.positions.base import PositionsConfig
 
 
@@ -38,6 +38,8 @@ class RecurrentEncoder(Encoder):
                     nn.init.orthogonal_(gate)
             elif "weight_ih" in name:
                 nn.init.xavier_uniform_(parameter)
+            elif "bias_hh" in name and config.cell == "lstm":
+                open_forget_gate(parameter)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Memory:
         # Packed, so that padding is never read: backwards it starts at the last real token.

@@ -20,6 +20,10 @@ class AdditiveAttention(ScoringAttention):
         self.key = nn.Linear(memory_dim, hidden_dim)
         self.score = nn.Linear(hidden_dim, 1, bias=False)
 
+    @property
+    def formula(self) -> str:
+        return "v · tanh(W q + U k + b)"
+
     def keys(self, states: Tensor) -> Tensor:
         keys: Tensor = self.key(states)
         return keys

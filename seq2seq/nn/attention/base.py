@@ -67,6 +67,11 @@ class ScoringAttention(Attention):
         """States (B, S, D) as queries are compared with them: as they are, by default."""
         return states
 
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The score as a person writes it, such as q · k."""
+
     @abstractmethod
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         """Queries (B, T, Q) against keys: (B, T, S), the higher the closer."""

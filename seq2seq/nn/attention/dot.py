@@ -16,7 +16,12 @@ class DotAttention(ScoringAttention):
 
     def __init__(self, memory_dim: int, scaled: bool) -> None:
         super().__init__(memory_dim)
+        self.scaled = scaled
         self.scale = 1 / math.sqrt(memory_dim) if scaled else 1.0
+
+    @property
+    def formula(self) -> str:
+        return "q · k / √D" if self.scaled else "q · k"
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         return query @ keys.transpose(-1, -2) * self.scale
@@ -37,6 +42,7 @@ class DotAttentionConfig(AttentionConfig):
             raise SettingsError(
                 "model.attention",
                 f"multiplies the decoder's states, {query_dim} wide, with the encoder's, "
-                f"{memory_dim} wide: make these equal, or use model/attention=general.",
+                f"{memory_dim} wide: make these equal, or use model/attention=multi_head, which "
+                "takes any.",
             )
         return DotAttention(memory_dim, self.scaled)

@@ -16,6 +16,10 @@ class GeneralAttention(ScoringAttention):
         super().__init__(memory_dim)
         self.key = nn.Linear(memory_dim, query_dim, bias=False)
 
+    @property
+    def formula(self) -> str:
+        return "q · W k"
+
     def keys(self, states: Tensor) -> Tensor:
         keys: Tensor = self.key(states)
         return keys

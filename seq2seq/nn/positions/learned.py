@@ -25,9 +25,9 @@ class LearnedPositions(Positions):
         end = start + embedded.shape[-2]
         if end > len(self.vectors):
             raise DataError(
-                f"A sentence of {end} tokens is longer than model.positions.max_length, which is "
-                f"{len(self.vectors)}. Shorten it, or train with a larger one or with sinusoidal "
-                "positions."
+                f"A sentence needs {end} positions, but model.positions.max_length is "
+                f"{len(self.vectors)}. Shorten it, or train with a larger one or with other "
+                "model/positions."
             )
         return embedded + self.vectors[start:end]
 

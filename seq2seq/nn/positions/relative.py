@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from seq2seq.config import Count
 from seq2seq.nn.positions.base import Positions, PositionsConfig, offsets
@@ -30,20 +31,22 @@ class RelativePositions(Positions):
         self.values = nn.Parameter(torch.randn(shape) / math.sqrt(head_dim))
 
     def bias(self, queries: Tensor, num_keys: int, start: int = 0) -> Tensor:
-        # q . (k + a) = q . k + q . a: each query meets all vectors once, then each key picks its.
-        products = queries @ self.keys.T / math.sqrt(queries.shape[-1])  # (B, H, T, 2C + 1)
-        index = self._index(queries.shape[-2], num_keys, start)
-        return products.gather(-1, index.expand(*products.shape[:-1], num_keys))
+        # q . (k + a) / sqrt(E) = q . k / sqrt(E) + q . a / sqrt(E): the second part is added here.
+        vectors = self._vectors(self.keys, queries.shape[-2], num_keys, start)
+        products = torch.einsum("bhte,tse->bhts", queries, vectors)
+        return products / math.sqrt(queries.shape[-1])
 
     def add_to_contexts(self, contexts: Tensor, weights: Tensor, start: int = 0) -> Tensor:
         num_queries, num_keys = weights.shape[-2:]
-        vectors = self.values[self._index(num_queries, num_keys, start)]  # (T, S, E)
+        vectors = self._vectors(self.values, num_queries, num_keys, start)
         return contexts + torch.einsum("bhts,tse->bhte", weights, vectors)
 
-    def _index(self, num_queries: int, num_keys: int, start: int) -> Tensor:
-        """(T, S): which vector belongs to each query and key."""
+    def _vectors(self, table: Tensor, num_queries: int, num_keys: int, start: int) -> Tensor:
+        """(T, S, E): the table's vector for each query and key."""
         far = self.clip_distance
-        return offsets(num_queries, num_keys, start, self.keys).clamp(-far, far) + far
+        index = offsets(num_queries, num_keys, start, table).clamp(-far, far) + far
+        # Not table[index]: its gradient is summed in an order that differs from run to run.
+        return functional.embedding(index, table)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from seq2seq.config import Count
 from seq2seq.errors import SettingsError
@@ -47,7 +48,8 @@ class T5Positions(Positions):
         index = buckets(
             offset, self.config.num_buckets, self.config.max_distance, causal=self.causal
         )
-        return self.biases[index].permute(2, 0, 1)  # (H, T, S)
+        # Not biases[index]: its gradient is summed in an order that differs from run to run.
+        return functional.embedding(index, self.biases).permute(2, 0, 1)  # (H, T, S)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,8 +64,17 @@ def _score(
 ) -> Score:
     if not hypotheses:
         raise DataError("There is nothing to score: the text has no lines.")
+    compute = metric._compute_score_from_stats
+
+    def in_python(stats: Any) -> Any:
+        """The score of a resample from Python's numbers.
+
+        From numpy 2's, some metrics make scores of two types, whose mean sacrebleu cannot take.
+        """
+        return compute([one.item() if hasattr(one, "item") else one for one in stats])
+
+    metric._compute_score_from_stats = in_python  # type: ignore[method-assign]
     found: Any = metric.corpus_score(hypotheses, [references], n_bootstrap=resamples)
     signature = metric.get_signature().format(short=False)
-    # sacrebleu gives some of its figures as numpy's scalars, which JSON does not take.
     interval = float(found._ci) if resamples > 1 else None
     return Score(found.name, float(found.score), signature, interval)

@@ -218,7 +218,7 @@ def _timing(
     machine = (
         torch.cuda.get_device_name(device)
         if device.type == "cuda"
-        else f"{torch.get_num_threads()} threads of an {platform.machine()} CPU"
+        else f"an {platform.machine()} CPU with torch's threads set to {torch.get_num_threads()}"
     )
     return page.timing(
         seconds,

@@ -122,7 +122,7 @@ def draw_scores(path: Path, *, length: int = 24, dim: int = 16) -> None:
     generator = torch.Generator().manual_seed(3)
     query, key = torch.randn(2, dim, generator=generator)
     kinds = {"sinusoids, added": SinusoidalPositionsConfig(), "rotary": RotaryPositionsConfig()}
-    figure = new_figure(9.2, 4.6)
+    figure = new_figure(9.2, 4.1)
     for axes, (title, kind) in zip(figure.subplots(1, 2), kinds.items(), strict=True):
         one = kind.build(dim, 1, causal=False)
         image = axes.imshow(score_matrix(one, query, key, length).numpy(), cmap="viridis")

@@ -91,7 +91,7 @@ def tiny(files: Path, *overrides: str, model_sizes: Sequence[str] = SIZES) -> Tr
         "batching.max_sentences=2",
         "training.accumulation=2",
         "training.max_epochs=4",
-        "training.num_samples=2",
+        "training.num_samples=0",
         "runtime.num_threads=1",
         f"run_dir={files}/run",
         *overrides,
@@ -161,7 +161,7 @@ def on_checkpoint(settings_class, files: Path, **values):
 
 @pytest.fixture
 def run(files) -> Path:
-    assert train(tiny(files)) == 0
+    assert train(tiny(files, "training.num_samples=2")) == 0
     return files / "run"
 
 

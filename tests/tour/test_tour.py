@@ -46,7 +46,7 @@ def trained(tmp_path_factory):
         if not run_dir.exists():
             sizes = SIZES[: 2 if "model/decoder=transformer" in overrides else 3]
             base = [*DATA, *sizes, "tokenizer.vocabulary_size=120", "training.max_epochs=1"]
-            where = [f"run_dir={run_dir}", "runtime.num_threads=1"]
+            where = [f"run_dir={run_dir}", "runtime.num_threads=1", "training.num_samples=0"]
             assert train(settings_of("train", TrainSettings, *base, *overrides, *where)) == 0
         return run_dir / "best"
 

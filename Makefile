@@ -39,7 +39,7 @@ env: $(READY) ## make the environment in .venv, where it is missing or out of da
 train: $(READY) ## train a model; settings in ARGS
 	$(RUN) scripts/train.py $(ARGS)
 
-tour: $(TOUR_RUNS) ## write docs/tour; first trains three small models, some 9 minutes
+tour: $(TOUR_RUNS) ## write docs/tour; first trains three small models, once
 	$(RUN) scripts/tour.py checkpoints=[$(subst $(space),$(comma),$(^:/test/results.json=/best))] $(ARGS)
 
 runs/tour/%/test/results.json: | $(READY)

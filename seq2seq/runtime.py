@@ -69,8 +69,8 @@ def is_out_of_memory(error: Exception) -> bool:
     """Whether an error says that there was no memory left, on a GPU or beside one."""
     if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
         return True
-    said = str(error)  # torch's CPU allocator has no class of its own
-    return isinstance(error, RuntimeError) and ("not enough memory" in said or "alloc" in said)
+    # torch's CPU allocator has no class of its own, but opens or closes with its name.
+    return isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
 
 
 def random_state() -> dict[str, torch.Tensor]:

@@ -39,6 +39,18 @@ def mask_of(lengths: list[int], width: int | None = None) -> torch.Tensor:
     return torch.arange(width or max(lengths)) < torch.tensor(lengths)[:, None]
 
 
+def settings_of(config_name: str, settings_class, *overrides: str):
+    """The settings that a command line composes."""
+    from hydra import compose, initialize_config_dir
+    from omegaconf import OmegaConf
+
+    from seq2seq.config import from_tree
+
+    with initialize_config_dir(version_base="1.3", config_dir=str(CONFIGS)):
+        composed = compose(config_name, list(overrides))
+    return from_tree(OmegaConf.to_container(composed, resolve=True), settings_class)
+
+
 @torch.no_grad()
 def copy_attention(ours, theirs: torch.nn.MultiheadAttention) -> None:
     """Gives torch's multi-head attention the weights of ours, whose widths are all one."""

@@ -15,9 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from conftest import CONFIGS
-from hydra import compose, initialize_config_dir
-from omegaconf import OmegaConf
+from conftest import CONFIGS, settings_of
 
 import seq2seq
 from seq2seq.config import from_tree
@@ -59,12 +57,6 @@ def files(tmp_path) -> Path:
         for side, lines in SENTENCES.items():
             (tmp_path / f"{split}.{side}").write_text("\n".join(lines) + "\n", "utf-8")
     return tmp_path
-
-
-def settings_of(config_name: str, settings_class, *overrides: str):
-    with initialize_config_dir(version_base="1.3", config_dir=str(CONFIGS)):
-        composed = compose(config_name, list(overrides))
-    return from_tree(OmegaConf.to_container(composed, resolve=True), settings_class)
 
 
 SIZES = ("embedding_dim=16", "encoder.hidden_dim=8", "decoder.hidden_dim=16")

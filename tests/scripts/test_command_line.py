@@ -383,6 +383,7 @@ def test_each_run_of_a_sweep_has_a_folder_of_its_own_in_one(cli, tmp_path):
         ([], ZeroDivisionError("a bug"), 1, "ZeroDivisionError: a bug"),
         ([], RuntimeError("DefaultCPUAllocator: not enough memory: you"), 2, NO_MEMORY),
         ([], MemoryError(), 2, NO_MEMORY),
+        ([], RuntimeError("x is not allocated"), 1, "RuntimeError: x is not allocated"),
     ],
 )
 def test_what_goes_wrong_inside_ends_like_what_it_is(

@@ -9,12 +9,9 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 import torch
-from conftest import CONFIGS
-from hydra import compose, initialize_config_dir
-from omegaconf import OmegaConf
+from conftest import settings_of
 
 from seq2seq import load_translator
-from seq2seq.config import from_tree
 from seq2seq.errors import CheckpointError, DataError, SettingsError
 from seq2seq.experiment import TrainSettings, train
 from seq2seq.nn.positions.rotary import RotaryPositionsConfig
@@ -28,12 +25,6 @@ from seq2seq.tour.timing import faster_at, time_encoders
 DATA = [f"data.{split}_pairs={size}" for split, size in
         (("train", 300), ("validation", 5), ("test", 5))]  # fmt: skip
 SIZES = ["model.embedding_dim=8", "model.encoder.hidden_dim=4", "model.decoder.hidden_dim=8"]
-
-
-def settings_of(config_name, settings_class, *overrides):
-    with initialize_config_dir(version_base="1.3", config_dir=str(CONFIGS)):
-        composed = compose(config_name, list(overrides))
-    return from_tree(OmegaConf.to_container(composed, resolve=True), settings_class)
 
 
 @pytest.fixture(scope="module")

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from seq2seq.config import Count, Dropout
-from seq2seq.models.decoders.base import Decoder, DecoderConfig, Source
+from seq2seq.models.decoders.base import RecurrentDecoder, RecurrentDecoderConfig, Source
 from seq2seq.models.interfaces import Decoded, Memory, State
 from seq2seq.nn.attention.base import AttentionConfig
-from seq2seq.nn.cells import CellName, CellState, build_cell
+from seq2seq.nn.cells import CellState
 from seq2seq.nn.positions.base import PositionsConfig
 
 
-class BahdanauDecoder(Decoder):
+class BahdanauDecoder(RecurrentDecoder):
     """A GRU or LSTM that looks at the source before each step.
 
     At step t the query is the previous state s[t-1]; the context c[t] enters the cell beside the
@@ -29,28 +28,16 @@ class BahdanauDecoder(Decoder):
         attention: AttentionConfig,
         config: BahdanauDecoderConfig,
     ) -> None:
-        super().__init__()
-        dim = config.hidden_dim
-        self.attention = attention.build(dim, memory_dim)
-        self.attends = self.attention.attends
-        context_dim = self.attention.context_dim
-        self.hidden_dim = config.readout_dim or input_dim
-        self.cell = build_cell(config.cell, dim)
-        self.initial = nn.Linear(memory_dim, self.cell.num_states * dim)
-        # One matrix for what enters the gates from each side, so that the embeddings' share can be
-        # computed for all steps at once.
-        self.embedded_gates = nn.Linear(input_dim, self.cell.num_gates * dim)
-        self.context_gates = nn.Linear(context_dim, self.cell.num_gates * dim, bias=False)
+        super().__init__(input_dim, memory_dim, attention, config)
+        dim, context_dim = config.hidden_dim, self.attention.context_dim
+        self.context_gates = nn.Linear(context_dim, self.num_gates, bias=False)
         self.readout_state = nn.Linear(dim, self.hidden_dim)
         self.readout_context = nn.Linear(context_dim, self.hidden_dim, bias=False)
         self.readout_embedded = nn.Linear(input_dim, self.hidden_dim, bias=False)
-        self.dropout = nn.Dropout(config.dropout)
-        for layer in (self.embedded_gates, self.context_gates):
-            nn.init.xavier_uniform_(layer.weight)
+        nn.init.xavier_uniform_(self.context_gates.weight)
 
     def forward(self, embedded: Tensor, memory: Memory) -> Decoded:
-        state = self.start(memory)
-        source, recurrent = state.fixed, state.moving
+        source, recurrent = self.first(memory)
         gates = self.embedded_gates(embedded)
         states, contexts, weights = [], [], []
         for step_gates in gates.unbind(dim=1):
@@ -62,9 +49,7 @@ class BahdanauDecoder(Decoder):
         return Decoded(read, torch.stack(weights, 1))
 
     def start(self, memory: Memory) -> State:
-        projected = self.attention.project(memory.states, memory.summary)
-        initial = torch.tanh(self.initial(memory.summary)).chunk(self.cell.num_states, dim=-1)
-        return State(Source(projected, memory.mask.unsqueeze(1)), initial)
+        return State(*self.first(memory))
 
     def step(self, embedded: Tensor, state: State) -> tuple[Tensor, State]:
         gates = self.embedded_gates(embedded)
@@ -89,20 +74,8 @@ class BahdanauDecoder(Decoder):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BahdanauDecoderConfig(DecoderConfig):
-    """The recurrent decoder that looks before each step.
-
-    Attributes:
-        cell: gru, as in the paper, or lstm.
-        hidden_dim: width of its state.
-        readout_dim: width of the read-out; null takes the embeddings', as tied embeddings need.
-        dropout: on the read-out.
-    """
-
-    cell: CellName = "gru"
-    hidden_dim: Count = 256
-    readout_dim: Count | None = None
-    dropout: Dropout = 0.1
+class BahdanauDecoderConfig(RecurrentDecoderConfig):
+    """The recurrent decoder that looks before each step."""
 
     def build(
         self,

@@ -1,4 +1,4 @@
-"""What every decoder offers."""
+"""What every decoder offers, and what recurrent ones share."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
-from seq2seq.config import Config
+from seq2seq.config import Config, Count, Dropout
 from seq2seq.models.interfaces import Decoded, Memory, State
 from seq2seq.nn.attention.base import AttentionConfig, Projected
+from seq2seq.nn.cells import CellName, CellState, build_cell
 from seq2seq.nn.positions.base import PositionsConfig
 
 
@@ -66,3 +68,54 @@ class DecoderConfig(Config, ABC):
         positions: PositionsConfig,
     ) -> Decoder:
         """A decoder of embeddings of one width over a memory of another."""
+
+
+class RecurrentDecoder(Decoder):
+    """A GRU or LSTM with one attention; embedded tokens enter its gates for all steps at once.
+
+    Attributes:
+        attention: looks at the encoder's states.
+        cell: the recurrence.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        memory_dim: int,
+        attention: AttentionConfig,
+        config: RecurrentDecoderConfig,
+    ) -> None:
+        super().__init__()
+        self.attention = attention.build(config.hidden_dim, memory_dim)
+        self.attends = self.attention.attends
+        self.hidden_dim = config.readout_dim or input_dim
+        self.cell = build_cell(config.cell, config.hidden_dim)
+        self.num_gates = self.cell.num_gates * config.hidden_dim
+        self.initial = nn.Linear(memory_dim, self.cell.num_states * config.hidden_dim)
+        self.embedded_gates = nn.Linear(input_dim, self.num_gates)
+        self.dropout = nn.Dropout(config.dropout)
+        nn.init.xavier_uniform_(self.embedded_gates.weight)
+
+    def first(self, memory: Memory) -> tuple[Source, CellState]:
+        """What the attention needs of the source, and the cell's state before the first token."""
+        projected = self.attention.project(memory.states, memory.summary)
+        initial = torch.tanh(self.initial(memory.summary)).chunk(self.cell.num_states, dim=-1)
+        return Source(projected, memory.mask.unsqueeze(1)), initial
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentDecoderConfig(DecoderConfig):
+    """What recurrent decoders have in common.
+
+    Attributes:
+        cell: gru or lstm.
+        hidden_dim: width of its state.
+        readout_dim: width of what goes to the projection; null takes the embeddings', as tied
+            embeddings need.
+        dropout: on what goes to the projection.
+    """
+
+    cell: CellName = "gru"
+    hidden_dim: Count = 256
+    readout_dim: Count | None = None
+    dropout: Dropout = 0.1

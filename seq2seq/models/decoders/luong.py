@@ -8,11 +8,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from seq2seq.config import Count, Dropout
-from seq2seq.models.decoders.base import Decoder, DecoderConfig, Source
+from seq2seq.models.decoders.base import RecurrentDecoder, RecurrentDecoderConfig, Source
 from seq2seq.models.interfaces import Decoded, Memory, State
 from seq2seq.nn.attention.base import AttentionConfig
-from seq2seq.nn.cells import CellName, CellState, build_cell
+from seq2seq.nn.cells import CellName, CellState
 from seq2seq.nn.positions.base import PositionsConfig
 
 
@@ -23,7 +22,7 @@ class Moving(NamedTuple):
     attentional: Tensor
 
 
-class LuongDecoder(Decoder):
+class LuongDecoder(RecurrentDecoder):
     """An LSTM or GRU that looks at the source after each step.
 
     At step t the query is the new state s[t], and the attentional vector a[t] = tanh(W [c[t],
@@ -38,23 +37,15 @@ class LuongDecoder(Decoder):
         attention: AttentionConfig,
         config: LuongDecoderConfig,
     ) -> None:
-        super().__init__()
+        super().__init__(input_dim, memory_dim, attention, config)
         dim = config.hidden_dim
-        self.attention = attention.build(dim, memory_dim)
-        self.attends = self.attention.attends
-        self.hidden_dim = config.readout_dim or input_dim
-        self.cell = build_cell(config.cell, dim)
-        self.initial = nn.Linear(memory_dim, self.cell.num_states * dim)
-        num_gates = self.cell.num_gates * dim
-        self.embedded_gates = nn.Linear(input_dim, num_gates)
         self.fed_gates = (
-            nn.Linear(self.hidden_dim, num_gates, bias=False) if config.input_feeding else None
+            nn.Linear(self.hidden_dim, self.num_gates, bias=False) if config.input_feeding else None
         )
         self.readout_state = nn.Linear(dim, self.hidden_dim)
         self.readout_context = nn.Linear(self.attention.context_dim, self.hidden_dim, bias=False)
-        self.dropout = nn.Dropout(config.dropout)
-        for layer in filter(None, (self.embedded_gates, self.fed_gates)):
-            nn.init.xavier_uniform_(layer.weight)
+        if self.fed_gates is not None:
+            nn.init.xavier_uniform_(self.fed_gates.weight)
 
     def forward(self, embedded: Tensor, memory: Memory) -> Decoded:
         source, moving = self.start(memory)
@@ -74,10 +65,9 @@ class LuongDecoder(Decoder):
         return Decoded(self.dropout(torch.stack(vectors, 1)), torch.stack(looked, 1))
 
     def start(self, memory: Memory) -> State:
-        projected = self.attention.project(memory.states, memory.summary)
-        initial = torch.tanh(self.initial(memory.summary)).chunk(self.cell.num_states, dim=-1)
+        source, initial = self.first(memory)
         nothing = memory.summary.new_zeros(len(memory.summary), self.hidden_dim)
-        return State(Source(projected, memory.mask.unsqueeze(1)), Moving(initial, nothing))
+        return State(source, Moving(initial, nothing))
 
     def step(self, embedded: Tensor, state: State) -> tuple[Tensor, State]:
         moving, _ = self._recur(self.embedded_gates(embedded), state.moving, state.fixed)
@@ -99,23 +89,16 @@ class LuongDecoder(Decoder):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LuongDecoderConfig(DecoderConfig):
+class LuongDecoderConfig(RecurrentDecoderConfig):
     """The recurrent decoder that looks after each step.
 
     Attributes:
         cell: lstm, as in the paper, or gru.
-        hidden_dim: width of its state.
-        readout_dim: width of the attentional vector; null takes the embeddings', as tied
-            embeddings need.
         input_feeding: each step is told what the last one saw.
-        dropout: on the attentional vector that goes to the projection.
     """
 
     cell: CellName = "lstm"
-    hidden_dim: Count = 256
-    readout_dim: Count | None = None
     input_feeding: bool = True
-    dropout: Dropout = 0.1
 
     def build(
         self,

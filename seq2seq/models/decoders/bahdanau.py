@@ -34,7 +34,8 @@ class BahdanauDecoder(RecurrentDecoder):
         self.readout_state = nn.Linear(dim, self.hidden_dim)
         self.readout_context = nn.Linear(context_dim, self.hidden_dim, bias=False)
         self.readout_embedded = nn.Linear(input_dim, self.hidden_dim, bias=False)
-        nn.init.xavier_uniform_(self.context_gates.weight)
+        for layer in (self.embedded_gates, self.context_gates):
+            nn.init.xavier_uniform_(layer.weight)
 
     def forward(self, embedded: Tensor, memory: Memory) -> Decoded:
         source, recurrent = self.first(memory)

@@ -94,7 +94,6 @@ class RecurrentDecoder(Decoder):
         self.initial = nn.Linear(memory_dim, self.cell.num_states * config.hidden_dim)
         self.embedded_gates = nn.Linear(input_dim, self.num_gates)
         self.dropout = nn.Dropout(config.dropout)
-        nn.init.xavier_uniform_(self.embedded_gates.weight)
 
     def first(self, memory: Memory) -> tuple[Source, CellState]:
         """What the attention needs of the source, and the cell's state before the first token."""

@@ -44,8 +44,8 @@ class LuongDecoder(RecurrentDecoder):
         )
         self.readout_state = nn.Linear(dim, self.hidden_dim)
         self.readout_context = nn.Linear(self.attention.context_dim, self.hidden_dim, bias=False)
-        if self.fed_gates is not None:
-            nn.init.xavier_uniform_(self.fed_gates.weight)
+        for layer in filter(None, (self.embedded_gates, self.fed_gates)):
+            nn.init.xavier_uniform_(layer.weight)
 
     def forward(self, embedded: Tensor, memory: Memory) -> Decoded:
         source, moving = self.start(memory)

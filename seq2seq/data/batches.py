@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from seq2seq.data.batching.base import Lengths
+from seq2seq.data.batching.base import Lengths, epoch_seed
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import DataError
 from seq2seq.special_tokens import BOS, EOS, PAD
@@ -73,13 +73,26 @@ class EncodedPairs:
     @classmethod
     def encode(cls, pairs: ParallelText, tokenizers: TokenizerPair) -> EncodedPairs:
         """Tokenizes both sides. Raises DataError where no pair is left."""
-        kept = []
-        for line, (source, target) in enumerate(
-            zip(pairs.source, pairs.target, strict=True), start=1
-        ):
-            ids = tokenizers.source.encode(source), tokenizers.target.encode(target)
-            if all(ids):
-                kept.append((*ids, line))
+        source = [tokenizers.source.encode(sentence) for sentence in pairs.source]
+        target = [tokenizers.target.encode(sentence) for sentence in pairs.target]
+        return cls._of(pairs, source, target)
+
+    @classmethod
+    def sample(cls, pairs: ParallelText, tokenizers: TokenizerPair, seed: int) -> EncodedPairs:
+        """The same, with sentences cut as `seed` draws it where the tokenizers do that."""
+        source = tokenizers.source.sample(pairs.source, 2 * seed)
+        target = tokenizers.target.sample(pairs.target, 2 * seed + 1)
+        return cls._of(pairs, source, target)
+
+    @classmethod
+    def _of(
+        cls, pairs: ParallelText, source: list[list[int]], target: list[list[int]]
+    ) -> EncodedPairs:
+        kept = [
+            (*ids, line)
+            for line, ids in enumerate(zip(source, target, strict=True), start=1)
+            if all(ids)
+        ]
         if not kept:
             raise DataError(f"{pairs.origin}: no pair has text on both sides.")
         sources, targets, lines = (list(column) for column in zip(*kept, strict=True))
@@ -103,6 +116,19 @@ class EncodedPairs:
         target_input, target_mask = pad([[BOS, *target] for target in targets])
         target_output, _ = pad([[*target, EOS] for target in targets])
         return Batch(source, source_mask, target_input, target_output, target_mask)
+
+
+PairsOf = Callable[[int], EncodedPairs]
+"""The training pairs as the epoch of that number, from 0, sees them."""
+
+
+def pairs_by_epoch(
+    pairs: ParallelText, encoded: EncodedPairs, tokenizers: TokenizerPair, seed: int
+) -> PairsOf:
+    """The training pairs of each epoch: the encoded ones, or cut anew where tokenizers sample."""
+    if not tokenizers.samples:
+        return lambda epoch: encoded
+    return lambda epoch: EncodedPairs.sample(pairs, tokenizers, epoch_seed(seed, epoch))
 
 
 def pad(sequences: Sequence[Ids]) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ import torch
 
 from seq2seq.config import TARGET, to_tree
 from seq2seq.data.base import DataConfig, Split
-from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.batches import EncodedPairs, pairs_by_epoch
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import DataError, RunError, SettingsError
 from seq2seq.evaluation.translator import Translator
@@ -113,7 +113,7 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
         optimizer=optimizer,
         schedule=settings.schedule,
         batching=settings.batching,
-        pairs=encoded,
+        pairs=pairs_by_epoch(pairs, encoded, tokenizers, settings.runtime.seed),
         validator=validator,
         state=state,
         journal=journal,

@@ -28,6 +28,15 @@ class Tokenizer(ABC):
     def encode(self, sentence: str) -> list[int]:
         """The ids of one sentence; a blank one gives none."""
 
+    @property
+    def samples(self) -> bool:
+        """Whether `sample` cuts a sentence differently from time to time."""
+        return False
+
+    def sample(self, sentences: Iterable[str], seed: int) -> list[list[int]]:
+        """The ids of training sentences; where `samples`, cut as `seed` (32 bits) draws it."""
+        return [self.encode(sentence) for sentence in sentences]
+
     @abstractmethod
     def decode(self, ids: Sequence[int]) -> str:
         """The sentence of such ids; special tokens other than UNK are passed over."""
@@ -81,6 +90,11 @@ class TokenizerPair:
     def is_joint(self) -> bool:
         """Whether both sides share one vocabulary."""
         return self.source is self.target
+
+    @property
+    def samples(self) -> bool:
+        """Whether a side's `sample` cuts a sentence differently from time to time."""
+        return self.source.samples or self.target.samples
 
     def save(self, folder: Path) -> None:
         """Writes `folder/joint`, or `folder/source` and `folder/target`."""

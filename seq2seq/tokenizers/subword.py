@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,14 @@ from typing import Annotated, Literal
 
 import sentencepiece as spm
 
-from seq2seq.config import AtLeast, AtMost, Between
+from seq2seq.config import AtLeast, AtMost, Below, Between
 from seq2seq.errors import CheckpointError, SettingsError
 from seq2seq.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from seq2seq.tokenizers.base import Side, Tokenizer, TokenizerConfig
 
 MODEL_FILE = "sentencepiece.model"
+NO_SEED = (1 << 32) - 1
+"""What sentencepiece takes as a wish for true randomness."""
 WORD_START = "\u2581"
 """sentencepiece's mark of a space."""
 
@@ -24,8 +27,9 @@ WORD_START = "\u2581"
 class SubwordTokenizer(Tokenizer):
     """A sentencepiece model behind the interface of all tokenizers."""
 
-    def __init__(self, model: bytes) -> None:
+    def __init__(self, model: bytes, sampling: float = 0.0) -> None:
         self._model = model
+        self._sampling = sampling
         self._processor = spm.SentencePieceProcessor()
         self._processor.load_from_serialized_proto(model)
 
@@ -35,6 +39,30 @@ class SubwordTokenizer(Tokenizer):
 
     def encode(self, sentence: str) -> list[int]:
         return list(self._processor.encode(sentence))
+
+    @property
+    def samples(self) -> bool:
+        return self._sampling > 0.0
+
+    def sample(self, sentences: Iterable[str], seed: int) -> list[list[int]]:
+        if not self.samples:
+            return super().sample(sentences, seed)
+        sampled: list[list[int]] = []
+
+        def encode_all() -> None:
+            for sentence in sentences:
+                ids = self._processor.encode(
+                    sentence, enable_sampling=True, alpha=self._sampling, nbest_size=-1
+                )
+                sampled.append(list(ids))
+
+        # sentencepiece seeds one generator for each thread, at its first use there: so that the
+        # same seed gives the same ids, each call has a thread of its own.
+        spm.set_random_generator_seed(seed % NO_SEED)
+        thread = threading.Thread(target=encode_all)
+        thread.start()
+        thread.join()
+        return sampled
 
     def decode(self, ids: Sequence[int]) -> str:
         return str(self._processor.decode([one for one in ids if one not in (PAD, BOS, EOS)]))
@@ -64,6 +92,8 @@ class SubwordConfig(TokenizerConfig):
             alphabets, 0.9995 for Chinese or Japanese.
         normalization: sentencepiece's rule; `identity` keeps every character as it is.
         lowercase: fold the case of what is learned and translated.
+        sampling: the share of merges left out at random each time that a training sentence is cut
+            (BPE-dropout, Provilkov et al. 2020), for `bpe` alone. Other text is cut without it.
     """
 
     joint: bool = True
@@ -72,10 +102,13 @@ class SubwordConfig(TokenizerConfig):
     character_coverage: Annotated[float, Between(0.98, 1)] = 1.0
     normalization: Literal["nmt_nfkc", "nfkc", "identity"] = "nmt_nfkc"
     lowercase: bool = False
+    sampling: Annotated[float, AtLeast(0), Below(1)] = 0.0
 
     def check(self) -> None:
         if self.lowercase and self.normalization == "identity":
             raise SettingsError("lowercase", "cannot be true with normalization identity.")
+        if self.sampling and self.algorithm != "bpe":
+            raise SettingsError("sampling", "leaves out merges, which only algorithm bpe has.")
 
     def train(self, sentences: Iterable[str], side: Side) -> SubwordTokenizer:
         model = io.BytesIO()
@@ -113,11 +146,11 @@ class SubwordConfig(TokenizerConfig):
             raise SettingsError(
                 "tokenizer", f"cannot be trained on this text ({side}): {cause}"
             ) from None
-        return SubwordTokenizer(model.getvalue())
+        return SubwordTokenizer(model.getvalue(), self.sampling)
 
     def load(self, folder: Path, side: Side) -> SubwordTokenizer:
         path = folder / MODEL_FILE
         try:
-            return SubwordTokenizer(path.read_bytes())
+            return SubwordTokenizer(path.read_bytes(), self.sampling)
         except (OSError, RuntimeError):
             raise CheckpointError(f"{path} is missing or is not a sentencepiece model.") from None

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from seq2seq.config import Config, Count, NonNegativeInt, Positive
-from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.batches import PairsOf
 from seq2seq.data.batching.base import BatchingConfig, epoch_generator
 from seq2seq.errors import RunError, SettingsError
 from seq2seq.models.seq2seq import Seq2Seq
@@ -71,7 +71,7 @@ class Trainer:
         optimizer: torch.optim.Optimizer,
         schedule: ScheduleConfig,
         batching: BatchingConfig,
-        pairs: EncodedPairs,
+        pairs: PairsOf,
         validator: Validator,
         state: RunState,
         journal: Journal,
@@ -85,7 +85,7 @@ class Trainer:
         self.optimizer = optimizer
         self.schedule = schedule
         self.batching = batching
-        self.pairs = pairs
+        self.pairs_of = pairs
         self.validator = validator
         self.state = state
         self.journal = journal
@@ -95,7 +95,7 @@ class Trainer:
         self.peak_rates = [group["lr"] for group in optimizer.param_groups]
         self.meter = Meter()
         self.started = time.monotonic()
-        self.plan = self._plan_epoch()
+        self._open_epoch()
         if state.batch and state.batch >= len(self.plan):
             raise RunError(
                 f"The run stands at batch {state.batch} of its epoch, but data and batching now "
@@ -142,14 +142,16 @@ class Trainer:
     def _groups(self) -> Iterator[list[list[int]]]:
         """The batches of each coming step, from where the run stands; ends when it is finished."""
         while not self.is_finished:
-            epoch, self.plan = self.state.epoch, self._plan_epoch()
+            epoch = self.state.epoch
             while self.state.epoch == epoch and not self.is_finished:
                 yield self.plan[self.state.batch : self.state.batch + self.config.accumulation]
+            self._open_epoch()
 
-    def _plan_epoch(self) -> list[list[int]]:
-        """The batches of the epoch under way, in their order."""
+    def _open_epoch(self) -> None:
+        """The pairs of the epoch under way and its batches, in their order."""
+        self.pairs = self.pairs_of(self.state.epoch)
         generator = epoch_generator(self.seed, self.state.epoch)
-        return self.batching.plan(self.pairs.lengths, generator)
+        self.plan = self.batching.plan(self.pairs.lengths, generator)
 
     def _progress(self) -> float:
         """The share of the budget that is used, by the budget that is spent first."""

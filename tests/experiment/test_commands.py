@@ -203,6 +203,19 @@ def test_what_layers_share_or_own_comes_back_on_resume(files, monkeypatch, posit
     assert_same_run(files / "second", files / "run")
 
 
+def test_what_is_cut_at_random_is_cut_the_same_on_resume(files, run, monkeypatch):
+    def sampling(name):
+        return tiny(files, "tokenizer.sampling=0.5", f"run_dir={files}/{name}")
+
+    assert train(sampling("straight")) == 0
+    with monkeypatch.context() as patched:
+        stop_at(patched, 4)
+        assert train(sampling("second")) == 128 + signal.SIGTERM
+    assert train(resumed(files / "second")) == 0
+    assert_same_run(files / "second", files / "straight")
+    assert weights_of(files / "straight") != weights_of(run)
+
+
 @pytest.mark.parametrize("killed_at", [1, 4, 5])
 def test_killed_and_resumed_it_ends_like_one_that_was_not(files, run, monkeypatch, killed_at):
     steps = count(1)

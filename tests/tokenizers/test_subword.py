@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from seq2seq.data.multi30k import Multi30kConfig
@@ -95,6 +97,39 @@ def test_lowercase_folds_and_normalization_can_be_off():
     assert folding.decode(folding.encode(text)) == "fine x2"
     with pytest.raises(SettingsError, match="`lowercase` cannot be true with normalization"):
         SubwordConfig(lowercase=True, normalization="identity")
+
+
+def test_sampling_cuts_anew_with_each_seed_and_only_in_training():
+    plain = SMALL.train(SOURCE, "source")
+    sampling = replace(SMALL, sampling=0.5).train(SOURCE, "source")
+    assert sampling.samples and not plain.samples
+    assert plain.sample(SOURCE, 7) == [plain.encode(one) for one in SOURCE]
+    assert [sampling.encode(one) for one in SOURCE] == [plain.encode(one) for one in SOURCE]
+    one, same, other = (sampling.sample(SOURCE, seed) for seed in (7, 7, 8))
+    assert one == same
+    assert one != other
+    assert [sampling.decode(ids) for ids in one] == SOURCE
+    assert one[0] != one[3]  # the same sentence
+    assert sum(map(len, one)) > sum(len(plain.encode(sentence)) for sentence in SOURCE)
+    largest = (1 << 32) - 1  # which sentencepiece would take as no seed at all
+    assert sampling.sample(SOURCE, largest) == sampling.sample(SOURCE, largest)
+
+
+def test_the_more_sampling_the_smaller_the_pieces(multi30k):
+    sentences = Multi30kConfig(root=str(multi30k)).read("train").source[:2000]
+    lengths = [
+        sum(map(len, replace(SubwordConfig(vocabulary_size=2000), sampling=share)
+            .train(sentences, "source").sample(sentences, 1)))
+        for share in (0.0, 0.1, 0.5, 0.999)
+    ]  # fmt: skip
+    assert lengths == sorted(lengths)
+    num_characters = sum(len("".join(one.split())) + len(one.split()) for one in sentences)
+    assert lengths[-1] == pytest.approx(num_characters, rel=0.02)
+
+
+def test_sampling_leaves_out_merges_so_it_needs_them():
+    with pytest.raises(SettingsError, match="`sampling` leaves out merges, which only"):
+        SubwordConfig(algorithm="unigram", sampling=0.1)
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"not a model", "half", "folder"])

@@ -79,7 +79,7 @@ class Bench:
             "optimizer": AdamWConfig(learning_rate=0.001).build(model.parameters()),
             "schedule": ConstantSchedule(),
             "batching": TokenBudgetConfig(max_sentences=1),
-            "pairs": PAIRS,
+            "pairs": lambda epoch: PAIRS,
             "validator": Scores(),
             "state": RunState(),
             "journal": Journal(folder),
@@ -117,6 +117,21 @@ def clock(monkeypatch):
 
 
 # What a step is
+
+
+def test_each_epoch_has_its_own_pairs(bench):
+    seen = []
+
+    def pairs_of(epoch):
+        seen.append(epoch)
+        return replace(PAIRS, target=[[4 + epoch]] * 6)
+
+    def before(call):
+        assert before.bench.trainer.pairs.target[0] == [4 + call // 6]
+
+    before.bench = bench({"pairs": pairs_of, "objective": Spied(before=before)}, max_epochs=3)
+    before.bench.run()
+    assert seen == [0, 1, 2]
 
 
 @pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])

@@ -23,7 +23,12 @@ class BatchingConfig(Config, ABC):
         """Batches of indices into `lengths`: each once, in an order drawn from `generator`."""
 
 
-def epoch_generator(seed: int, epoch: int) -> torch.Generator:
-    """The generator of one epoch's order: a function of (seed, epoch), so it needs no saving."""
+def epoch_seed(seed: int, epoch: int) -> int:
+    """The seed, of 32 bits, of what is drawn anew each epoch: a resumed run draws the same."""
     # torch's CPU generator takes the lowest 32 bits of its seed and drops the rest.
-    return torch.Generator().manual_seed((seed * 1_000_003 + epoch) % (1 << 32))
+    return (seed * 1_000_003 + epoch) % (1 << 32)
+
+
+def epoch_generator(seed: int, epoch: int) -> torch.Generator:
+    """The generator of one epoch's order."""
+    return torch.Generator().manual_seed(epoch_seed(seed, epoch))

@@ -1,0 +1,65 @@
+"""Trains each encoder with each attention at equal size and time: `python scripts/study.py`.
+
+Settings on the command line go to every new run. Called again, it goes on where it was stopped. The
+table goes to the terminal, and with an account of it stands in docs/study.md.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from seq2seq import load_translator
+
+RUNS = Path("runs/study")
+TRAIN = Path(__file__).resolve().with_name("train.py")
+
+# What else brings each to the size of the others, within 5 %.
+ENCODERS = {
+    "gru": ["model.encoder.num_layers=2"],
+    "transformer": ["model.encoder.num_layers=1", "model.encoder.feed_forward_dim=640"],
+}
+ATTENTIONS = {
+    "none": [],
+    "additive": ["model.attention.hidden_dim=128"],
+    "dot": [],
+    "general": [],
+    "multi_head_additive": ["model.decoder.hidden_dim=224"],
+    "multi_head": ["model.decoder.hidden_dim=224"],
+}
+
+
+def overrides(encoder: str, attention: str) -> list[str]:
+    """The command line of a run, but for its folder."""
+    chosen = [f"model/encoder={encoder}", f"model/attention={attention}"]
+    return ["experiment=study", *chosen, *ENCODERS[encoder], *ATTENTIONS[attention]]
+
+
+def row(encoder: str, attention: str, run: Path) -> str:
+    """A finished run as a row of the table."""
+    results = json.loads((run / "test" / "results.json").read_text(encoding="utf-8"))
+    bleu = results["scores"][0]
+    last = json.loads((run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    millions = load_translator(run / "best").model.num_parameters / 1e6
+    cells = [encoder, attention, f"{millions:.2f} M", f"{last['epoch']:.1f}"]
+    cells += [f"{last['train_nll']:.2f}", f"{last['validation_perplexity']:.2f}"]
+    cells += [f"{last['validation_bleu']:.2f}", f"**{bleu['value']:.2f}** ± {bleu['interval']:.2f}"]
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    rows = []
+    for encoder in ENCODERS:
+        for attention in ATTENTIONS:
+            run = RUNS / f"{encoder}-{attention}"
+            if not (run / "test" / "results.json").is_file():
+                command = [*overrides(encoder, attention), f"run_dir={run}", *sys.argv[1:]]
+                if (run / "last").is_dir():
+                    command = [f"resume={run}"]
+                if code := subprocess.run([sys.executable, str(TRAIN), *command]).returncode:
+                    sys.exit(code)
+            rows.append(row(encoder, attention, run))
+    print("| encoder | attention | parameters | epochs | training NLL |", end="")
+    print(" validation perplexity | validation BLEU | test BLEU |")
+    print("|---|---|---|---|---|---|---|---|")
+    print("\n".join(rows))

@@ -1,0 +1,69 @@
+"""The study of attentions: its runs are of one size, and it ends with a table of them."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import settings_of
+
+from seq2seq.experiment import TrainSettings
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "study.py"
+
+
+@pytest.fixture(scope="module")
+def study() -> dict:
+    return runpy.run_path(str(SCRIPT))
+
+
+def test_all_models_are_of_one_size(study):
+    sizes = []
+    for encoder in study["ENCODERS"]:
+        for attention in study["ATTENTIONS"]:
+            chosen = study["overrides"](encoder, attention)
+            settings = settings_of("train", TrainSettings, *chosen, "run_dir=x")
+            sizes.append(settings.model.build(4000, 4000, is_joint=True).num_parameters)
+    assert len(sizes) == 12
+    assert max(sizes) <= 1.05 * min(sizes)
+
+
+@pytest.mark.slow
+def test_it_trains_what_is_missing_and_tells_of_all(tmp_path, study):
+    for split, number in (("train", 40), ("validation", 5), ("test", 5)):
+        for side, word in (("source", "dog"), ("target", "Hund")):
+            lines = [" ".join([word] * (1 + count % 4)) for count in range(number)]
+            (tmp_path / f"{split}.{side}").write_text("\n".join(lines) + "\n", "utf-8")
+    data = [
+        f"data.{split}_{side}={split}.{side}"
+        for split in ("train", "validation", "test")
+        for side in ("source", "target")
+    ]
+    command = [sys.executable, str(SCRIPT), "data=files", *data, "training.max_steps=2"]
+
+    def table() -> list[str]:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        return done.stdout[done.stdout.index("| encoder") :].splitlines()
+
+    first = table()
+    assert len(first) == 14
+    expected = r"\| gru \| none \| 1\.\d\d M \| [\d.]+ \| [\d.]+ \| [\d.]+ \| [\d.]+ \| \*\*.+ \|"
+    assert re.fullmatch(expected, first[2])
+    assert [line.split(" | ")[1] for line in first[2:]] == 2 * list(study["ATTENTIONS"])
+    made = tmp_path / "runs/study/gru-dot/best/weights.safetensors"
+    before = made.stat().st_mtime_ns
+    assert table() == first
+    assert made.stat().st_mtime_ns == before
+
+
+def test_it_ends_with_the_first_run_that_fails(tmp_path):
+    command = [sys.executable, str(SCRIPT), "data.root=nowhere"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("error: nowhere/train.en.gz is not there.")
+    assert [one.name for one in (tmp_path / "runs/study").iterdir()] == ["gru-none"]

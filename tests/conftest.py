@@ -79,8 +79,8 @@ def tiny_model():
     return build_tiny_model()
 
 
-def build_tiny_model(vocabulary_size: int = 20):
-    """A small GRU model with additive attention, dropout off."""
+def build_tiny_model(vocabulary_size: int = 20, **settings):
+    """A small GRU model with additive attention, dropout off; settings of the whole on request."""
     from seq2seq.models.decoders.bahdanau import BahdanauDecoderConfig
     from seq2seq.models.encoders.recurrent import RecurrentEncoderConfig
     from seq2seq.models.seq2seq import Seq2SeqConfig
@@ -93,6 +93,7 @@ def build_tiny_model(vocabulary_size: int = 20):
         decoder=BahdanauDecoderConfig(hidden_dim=10),
         attention=AdditiveAttentionConfig(),
         positions=NoPositionsConfig(),
+        **settings,
     )
     return config.build(vocabulary_size, vocabulary_size, is_joint=True).eval()
 

@@ -25,36 +25,37 @@ class Seq2Seq(nn.Module):
         self,
         encoder: Encoder,
         decoder: Decoder,
-        embedding_dim: int,
         source_size: int,
         target_size: int,
-        tie: str,
-        dropout: float,
+        config: Seq2SeqConfig,
     ) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
-        self.source_embedding = nn.Embedding(source_size, embedding_dim)
+        self.source_embedding = nn.Embedding(source_size, config.embedding_dim)
         self.target_embedding = (
-            self.source_embedding if tie == "all" else nn.Embedding(target_size, embedding_dim)
+            self.source_embedding
+            if config.tie == "all"
+            else nn.Embedding(target_size, config.embedding_dim)
         )
         self.output = nn.Linear(decoder.hidden_dim, target_size)
         nn.init.zeros_(self.output.bias)
         for matrix in (self.source_embedding, self.target_embedding, self.output):
             nn.init.normal_(matrix.weight, std=matrix.weight.shape[1] ** -0.5)
-        if tie != "none":
+        if config.tie != "none":
             self.output.weight = self.target_embedding.weight
-        self.dropout = nn.Dropout(dropout)
+        self.token_dropout = nn.Dropout1d(config.token_dropout)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Decoded:
         """A teacher-forced pass: ids (B, S) with mask, and target ids (B, T) that open with BOS."""
-        embedded = self.dropout(self.target_embedding(target))
+        embedded = self._embed(self.target_embedding, target)
         decoded: Decoded = self.decoder(embedded, self.encode(source, source_mask))
         return decoded
 
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
         """Source ids (B, S) and their mask (B, S) to a memory."""
-        memory: Memory = self.encoder(self.dropout(self.source_embedding(source)), source_mask)
+        memory: Memory = self.encoder(self._embed(self.source_embedding, source), source_mask)
         return memory
 
     def start(self, memory: Memory) -> State:
@@ -63,9 +64,14 @@ class Seq2Seq(nn.Module):
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Ids (B,) of the previous tokens to logits (B, V) of the next, and the next state."""
-        embedded = self.dropout(self.target_embedding(tokens))
+        embedded = self._embed(self.target_embedding, tokens)
         hidden, state = self.decoder.step(embedded, state)
         return self.project(hidden), state
+
+    def _embed(self, embedding: nn.Embedding, ids: Tensor) -> Tensor:
+        """Ids (...) to their vectors (..., E)."""
+        embedded: Tensor = self.dropout(self.token_dropout(embedding(ids)))
+        return embedded
 
     def project(self, hidden: Tensor) -> Tensor:
         """Hidden vectors (..., R) to logits (..., V)."""
@@ -106,6 +112,8 @@ class Seq2SeqConfig(Config):
         tie: which matrices are one: none, the target embedding and the output projection (Press and
             Wolf 2017), or these and the source embedding, which needs a joint vocabulary.
         dropout: on the embeddings.
+        token_dropout: share of tokens on both sides whose whole embedding is zero in training (Gal
+            and Ghahramani 2016, section 4.2; for small corpora Sennrich and Zhang 2019).
         encoder: reads the source.
         decoder: writes the target.
         attention: how the decoder looks at the encoder's states.
@@ -115,6 +123,7 @@ class Seq2SeqConfig(Config):
     embedding_dim: Count = 128
     tie: Literal["none", "target_output", "all"] = "none"
     dropout: Dropout = 0.1
+    token_dropout: Dropout = 0.0
     encoder: EncoderConfig
     decoder: DecoderConfig
     attention: AttentionConfig
@@ -145,6 +154,4 @@ class Seq2SeqConfig(Config):
                 f"is {self.tie}, which needs a decoder's read-out as wide as the embeddings "
                 f"({self.embedding_dim}), but it is {decoder.hidden_dim}.",
             )
-        return Seq2Seq(
-            encoder, decoder, self.embedding_dim, source_size, target_size, self.tie, self.dropout
-        )
+        return Seq2Seq(encoder, decoder, source_size, target_size, self)

@@ -37,6 +37,7 @@ from seq2seq.training.checkpoint import (
 )
 from seq2seq.training.journal import Journal, duration
 from seq2seq.training.state import RunState
+from seq2seq.training.step import Stepper
 from seq2seq.training.trainer import Trainer
 from seq2seq.training.validation import Validator
 
@@ -108,10 +109,13 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
 
     trainer = Trainer(
         settings.training,
-        model=model,
-        objective=settings.objective,
-        optimizer=optimizer,
-        schedule=settings.schedule,
+        stepper=Stepper(
+            model,
+            settings.objective,
+            optimizer,
+            settings.schedule,
+            settings.training.max_gradient_norm,
+        ),
         batching=settings.batching,
         pairs=pairs_by_epoch(pairs, encoded, tokenizers, settings.runtime.seed),
         validator=validator,

@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 
 from seq2seq.config import Config, Count, NonNegativeInt, Positive
 from seq2seq.data.batches import PairsOf
 from seq2seq.data.batching.base import BatchingConfig, epoch_generator
 from seq2seq.errors import RunError, SettingsError
-from seq2seq.models.seq2seq import Seq2Seq
-from seq2seq.objectives.base import ObjectiveConfig
-from seq2seq.optim.schedules import ScheduleConfig
 from seq2seq.training.journal import Journal, duration
 from seq2seq.training.meter import Meter
 from seq2seq.training.state import RunState
+from seq2seq.training.step import Stepper
 from seq2seq.training.stop import StopRequest
 from seq2seq.training.validation import Validator
 
@@ -66,10 +63,7 @@ class Trainer:
         self,
         config: TrainingConfig,
         *,
-        model: Seq2Seq,
-        objective: ObjectiveConfig,
-        optimizer: torch.optim.Optimizer,
-        schedule: ScheduleConfig,
+        stepper: Stepper,
         batching: BatchingConfig,
         pairs: PairsOf,
         validator: Validator,
@@ -80,10 +74,8 @@ class Trainer:
         device: torch.device,
     ) -> None:
         self.config = config
-        self.model = model
-        self.objective = objective
-        self.optimizer = optimizer
-        self.schedule = schedule
+        self.stepper = stepper
+        self.optimizer = stepper.optimizer
         self.batching = batching
         self.pairs_of = pairs
         self.validator = validator
@@ -92,7 +84,6 @@ class Trainer:
         self.save = save
         self.seed = seed
         self.device = device
-        self.peak_rates = [group["lr"] for group in optimizer.param_groups]
         self.meter = Meter()
         self.started = time.monotonic()
         self._open_epoch()
@@ -174,33 +165,19 @@ class Trainer:
     def _step(self, group: list[list[int]]) -> None:
         """One optimizer step over the batches of a group."""
         began = time.monotonic()
-        progress = self._progress()
-        factor = self.schedule.factor(self.state.step, progress)
-        for rate, parameters in zip(self.peak_rates, self.optimizer.param_groups, strict=True):
-            parameters["lr"] = rate * factor
         batches = [self.pairs.batch(indices).to(self.device) for indices in group]
-        num_tokens = sum(batch.num_tokens for batch in batches)
-        nll = 0.0
-        for batch in batches:
-            loss = self.objective(self.model, batch, progress)
-            (loss.total / num_tokens).backward()
-            nll += float(loss.parts["nll"])
-        norm = nn.utils.clip_grad_norm_(
-            self.model.parameters(), self.config.max_gradient_norm or float("inf")
-        )
-        if not bool(torch.isfinite(norm)):
+        done = self.stepper(batches, self.state.step, self._progress())
+        if not done.is_finite:
             lines = sorted(self.pairs.lines[index] for indices in group for index in indices)
             raise RunError(
                 f"The loss or its gradient is not finite at step {self.state.step + 1} (learning "
-                f"rate {self.peak_rates[0] * factor:.2e}; lines {', '.join(map(str, lines[:5]))}"
+                f"rate {done.learning_rate:.2e}; lines {', '.join(map(str, lines[:5]))}"
                 f"{', ...' if len(lines) > 5 else ''} of the training text). Earlier checkpoints "
                 "are whole. Lower optimizer.learning_rate or training.max_gradient_norm."
             )
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        self.state.nll += nll
-        self.state.num_tokens += num_tokens
-        self.meter.add(nll, num_tokens, time.monotonic() - began)
+        self.state.nll += done.nll
+        self.state.num_tokens += done.num_tokens
+        self.meter.add(done.nll, done.num_tokens, time.monotonic() - began)
 
     def _is_validation_due(self) -> bool:
         """Whether the step just done ends an interval between validations, or the budget."""

@@ -24,6 +24,7 @@ from seq2seq.optim.schedules import ConstantSchedule, CosineSchedule, LinearSche
 from seq2seq.training import trainer as module
 from seq2seq.training.journal import Journal
 from seq2seq.training.state import RunState
+from seq2seq.training.step import Stepper
 from seq2seq.training.trainer import Trainer, TrainingConfig
 from seq2seq.training.validation import Validation
 
@@ -72,12 +73,17 @@ class Bench:
 
     def __init__(self, folder, config: TrainingConfig, **parts) -> None:
         self.saved: list[tuple[str, int]] = []
-        model = parts.get("model") or build_tiny_model()
+        model = parts.pop("model", None) or build_tiny_model()
+        stepper = Stepper(
+            model,
+            parts.pop("objective", CrossEntropyConfig()),
+            parts.pop("optimizer", None)
+            or AdamWConfig(learning_rate=0.001).build(model.parameters()),
+            parts.pop("schedule", ConstantSchedule()),
+            config.max_gradient_norm,
+        )
         chosen = {
-            "model": model,
-            "objective": CrossEntropyConfig(),
-            "optimizer": AdamWConfig(learning_rate=0.001).build(model.parameters()),
-            "schedule": ConstantSchedule(),
+            "stepper": stepper,
             "batching": TokenBudgetConfig(max_sentences=1),
             "pairs": lambda epoch: PAIRS,
             "validator": Scores(),

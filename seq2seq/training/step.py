@@ -1,0 +1,68 @@
+"""One optimizer step: what training does again and again, and what a benchmark times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from seq2seq.data.batches import Batch
+from seq2seq.models.seq2seq import Seq2Seq
+from seq2seq.objectives.base import ObjectiveConfig
+from seq2seq.optim.schedules import ScheduleConfig
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step found.
+
+    Attributes:
+        nll: sum of unsmoothed negative log-likelihoods, in nats ...
+        num_tokens: ... of this many real target tokens, EOS counted.
+        learning_rate: of the first group of parameters.
+        is_finite: whether loss and gradient were; where not, no weight has moved.
+    """
+
+    nll: float
+    num_tokens: int
+    learning_rate: float
+    is_finite: bool
+
+
+class Stepper:
+    """Moves a model's weights by the gradient of some batches."""
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        objective: ObjectiveConfig,
+        optimizer: torch.optim.Optimizer,
+        schedule: ScheduleConfig,
+        max_gradient_norm: float | None,
+    ) -> None:
+        self.model = model
+        self.objective = objective
+        self.optimizer = optimizer
+        self.schedule = schedule
+        self.max_gradient_norm = max_gradient_norm or float("inf")
+        self.peak_rates = [group["lr"] for group in optimizer.param_groups]
+
+    def __call__(self, batches: Sequence[Batch], step: int, progress: float) -> StepResult:
+        """One step: number `step` from 0, when a share `progress` of the budget is used."""
+        factor = self.schedule.factor(step, progress)
+        for rate, group in zip(self.peak_rates, self.optimizer.param_groups, strict=True):
+            group["lr"] = rate * factor
+        num_tokens = sum(batch.num_tokens for batch in batches)
+        nll = 0.0
+        for batch in batches:
+            loss = self.objective(self.model, batch, progress)
+            (loss.total / num_tokens).backward()
+            nll += float(loss.parts["nll"])
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_gradient_norm)
+        is_finite = bool(torch.isfinite(norm))
+        if is_finite:
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+        return StepResult(nll, num_tokens, self.peak_rates[0] * factor, is_finite)

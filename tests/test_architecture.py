@@ -26,11 +26,12 @@ FLOORS = [
     {"evaluation"},
     {"training"},
     {"experiment", "launch"},
-    {"tour"},
+    {"benchmark", "tour"},
 ]
 # Folders whose modules tell one story together; they import each other.
 STORIES = {
-    *("data", "data/phrasebook", "evaluation", "experiment", "objectives", "tour", "training"),
+    *("benchmark", "data", "data/phrasebook", "evaluation", "experiment"),
+    *("objectives", "tour", "training"),
 }
 # In all other folders, modules know of each other only what these say.
 ABSTRACT = {"base", "interfaces"}
@@ -61,6 +62,7 @@ OWNERS = {
     "sentencepiece": {"tokenizers/subword"},
     "torchtext": {"tokenizers/word"},
     "tqdm": {
+        "benchmark/training",
         "data/download",
         "experiment/align",
         "experiment/apply",

@@ -14,7 +14,7 @@ import yaml
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
-from seq2seq import experiment, tour
+from seq2seq import benchmark, experiment, tour
 from seq2seq.config import Config, from_tree, to_tree
 from seq2seq.experiment import TrainSettings
 from seq2seq.launch import SAVED
@@ -77,7 +77,9 @@ def commands() -> dict[str, type[Config]]:
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "launch.run":
                 choose, settings = call.args[:2]
                 if isinstance(choose, ast.Call):
-                    package = tour if settings.id == "TourSettings" else experiment
+                    package = next(
+                        one for one in (experiment, tour, benchmark) if hasattr(one, settings.id)
+                    )
                     found[ast.literal_eval(choose.args[0])] = getattr(package, settings.id)
     return found
 
@@ -157,7 +159,8 @@ def test_a_run_opens_with_the_command_that_starts_it(name):
     lines = (CONFIGS / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "# @package _global_"
     header = [line for line in lines if line.startswith("#")]
-    assert any(f"python scripts/train.py {group}={option}" in line for line in header)
+    starts = ("python scripts/train.py", "python scripts/benchmark.py train")
+    assert any(f"{start} {group}={option}" in line for line in header for start in starts)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -10,8 +10,8 @@ CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 if __name__ == "__main__":
     if sys.argv[1:2] != ["train"]:
-        print("error: Say what to measure: scripts/benchmark.py train ...", file=sys.stderr)
-        sys.exit(2)
+        print("usage: python scripts/benchmark.py train [KEY=VALUE ...]", file=sys.stderr)
+        sys.exit(0 if "--help" in sys.argv else 2)
     del sys.argv[1]
     launch.run(
         launch.for_settings("benchmark_train"),

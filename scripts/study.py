@@ -5,14 +5,18 @@ table goes to the terminal, and with an account of it stands in docs/study.md.
 """
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from seq2seq import load_translator
 
 RUNS = Path("runs/study")
 TRAIN = Path(__file__).resolve().with_name("train.py")
+
+SETTING = re.compile(r"(?!run_dir|resume|hydra)[+~\w./@]+=")
 
 # What else brings each to the size of the others, within 5 %.
 ENCODERS = {
@@ -47,7 +51,15 @@ def row(encoder: str, attention: str, run: Path) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def fail(problem: str) -> NoReturn:
+    """Ends the program."""
+    print(f"error: {problem}", file=sys.stderr)
+    sys.exit(2)
+
+
 if __name__ == "__main__":
+    if wrong := [one for one in sys.argv[1:] if not SETTING.match(one)]:
+        fail(f"{wrong[0]!r} cannot go to every run. Settings are written KEY=VALUE.")
     rows = []
     for encoder in ENCODERS:
         for attention in ATTENTIONS:
@@ -58,7 +70,10 @@ if __name__ == "__main__":
                     command = [f"resume={run}"]
                 if code := subprocess.run([sys.executable, str(TRAIN), *command]).returncode:
                     sys.exit(code)
-            rows.append(row(encoder, attention, run))
+            try:
+                rows.append(row(encoder, attention, run))
+            except (OSError, LookupError, ValueError) as error:
+                fail(f"{run} holds no result of a test that can be read ({error}).")
     print("| encoder | attention | parameters | epochs | training NLL |", end="")
     print(" validation perplexity | validation BLEU | test BLEU |")
     print("|---|---|---|---|---|---|---|---|")

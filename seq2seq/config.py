@@ -82,6 +82,7 @@ class Between:
 
 
 Count = Annotated[int, AtLeast(1), AtMost(2**31 - 1)]
+NumLayers = Annotated[int, AtLeast(1), AtMost(1000)]
 NonNegativeInt = Annotated[int, AtLeast(0), AtMost(2**31 - 1)]
 Positive = Annotated[float, Above(0)]
 NonNegative = Annotated[float, AtLeast(0)]

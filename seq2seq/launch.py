@@ -72,6 +72,8 @@ def _run_of(folder: Path) -> Path:
         raise SettingsError(
             "resume", f"names a checkpoint. Give the run: resume={folder.resolve().parent}"
         )
+    if not folder.is_dir():
+        raise RunError(f"{folder} is not there. `resume` names the folder of a run.")
     return folder / "last"
 
 
@@ -177,6 +179,8 @@ def _prepare(choose: Choice, settings_class: type[Config], configs: Path) -> str
         sys.argv[1:] = [readable.get(one, one) for one in sys.argv[1:]]
         given = {one.key_or_group: one.value() for one in overrides}
         shared = next((key for key in ("resume", "output", "heatmaps") if key in given), None)
+        if "hydra.mode" in given:
+            raise SettingsError("hydra.mode", "is not for you to set: a sweep is started by -m.")
         if flags.multirun and shared:
             raise SettingsError(shared, "cannot go with -m: all runs of the sweep would share it.")
         config_name, saved = choose(given)

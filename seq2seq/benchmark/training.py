@@ -18,7 +18,7 @@ from seq2seq.benchmark.stages import Stages
 from seq2seq.config import Count
 from seq2seq.data.batches import EncodedPairs
 from seq2seq.data.batching.base import epoch_generator
-from seq2seq.errors import DataError
+from seq2seq.errors import DataError, SettingsError
 from seq2seq.experiment import TrainSettings, apply, outputs
 from seq2seq.runtime import describe
 from seq2seq.tokenizers.base import TokenizerPair
@@ -36,13 +36,16 @@ class BenchmarkTrainSettings(TrainSettings):
         num_steps: optimizer steps in each repeat, over the same batches.
         num_repeats: of which the median is told.
         compare_plain: whether the plain implementation is timed, too.
-        output: JSON file for the findings; one that is there is replaced.
+        run_dir: folder for `benchmark.json`; one that is there is replaced.
     """
 
     num_steps: Count = 30
     num_repeats: Count = 5
     compare_plain: bool = True
-    output: str = "runs/benchmark.json"
+
+    def check(self) -> None:
+        if self.resume is not None:
+            raise SettingsError("resume", "has no effect on a benchmark: nothing is kept.")
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Findings:
 def benchmark_train(settings: BenchmarkTrainSettings) -> int:
     """Times training steps of a configuration, prints a table and writes a JSON file."""
     device = settings.runtime.start()
-    output = Path(settings.output)
+    output = Path(settings.run_dir) / "benchmark.json"
     outputs.make_folder(output.parent)
     outputs.check_writable(output)
     bench = _Bench(settings, device)
@@ -221,8 +224,8 @@ def _table(found: Findings, num_steps: int, num_repeats: int) -> str:
         f"{found.slowest:,.0f} to {found.fastest:,.0f})",
         f"work       {found.operations_per_token / 1e6:.1f} MFLOP/token in matrix products: "
         f"{operations / 1e9:,.0f} GFLOP/s, {found.utilisation:.0%} of the machine's",
-        f"positions  {found.real_source:.1%} of the source's and {found.real_target:.1%} of the "
-        "target's are no padding",
+        f"padding    {1 - found.real_source:.1%} of source positions, "
+        f"{1 - found.real_target:.1%} of target positions",
         f"memory     {memory}",
     ]
     if found.plain_tokens_per_second is not None:

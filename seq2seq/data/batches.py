@@ -85,6 +85,13 @@ class EncodedPairs:
         return cls._of(pairs, source, target)
 
     @classmethod
+    def finest(cls, pairs: ParallelText, tokenizers: TokenizerPair) -> EncodedPairs:
+        """The same, each sentence as long as `sample` can make it."""
+        source = [tokenizers.source.finest(sentence) for sentence in pairs.source]
+        target = [tokenizers.target.finest(sentence) for sentence in pairs.target]
+        return cls._of(pairs, source, target)
+
+    @classmethod
     def _of(
         cls, pairs: ParallelText, source: list[list[int]], target: list[list[int]]
     ) -> EncodedPairs:

@@ -79,11 +79,13 @@ class Multi30kConfig(DataConfig):
         """The file's path, after download where it is not there."""
         name = f"{stem}.{language}.gz"
         if self.root is None:
-            advice = f"put {name} into a folder and pass data.root=FOLDER"
+            sides = f"{{train,val,{self.test_set}}}.{{{self.source},{self.target}}}.gz"
+            advice = f"put {ADDRESS}/{sides} into a folder and pass data.root=FOLDER"
             return fetch(f"{ADDRESS}/{name}", CHECKSUMS[name], cache_folder() / "multi30k", advice)
         for path in (Path(self.root) / name, Path(self.root) / name.removesuffix(".gz")):
             if path.is_file():
                 return path
         raise DataError(
-            f"{Path(self.root) / name} is not there. data.root must hold Multi30k's files."
+            f"{Path(self.root) / name} is not there. data.root must hold Multi30k's files: "
+            f"{{train,val,{self.test_set}}}.{{{self.source},{self.target}}}.gz."
         )

@@ -52,7 +52,12 @@ class Translator:
     def translate(
         self, sentences: Sequence[str], on_progress: Callable[[int], object] | None = None
     ) -> list[str]:
-        """The translations; `on_progress` hears how many sentences each finished batch had."""
+        """The translations; `on_progress` hears how many sentences each finished batch had.
+
+        Raises TypeError for one sentence by itself, which would be taken for a list of letters.
+        """
+        if isinstance(sentences, str):
+            raise TypeError("translate takes a list of sentences: translate([sentence])")
         return self.texts(self.hypotheses(self.encode(sentences), on_progress))
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:

@@ -24,14 +24,17 @@ def align(settings: AlignSettings) -> int:
     translator.check_attends()
     source, target = translator.tokenizers.source, translator.tokenizers.target
     found_and_gold = []
-    for pair in tqdm(settings.data.phrases(settings.split), unit="pair", leave=False, disable=None):
+    for pair in tqdm(
+        settings.data.phrases(settings.split), unit=" pairs", leave=False, disable=None
+    ):
         source_ids, target_ids = source.encode(pair.source_text), target.encode(pair.target_text)
         if (len(source_ids), len(target_ids)) != (len(pair.source), len(pair.target)):
             raise DataError(
-                f"The gold alignment is between words, but this tokenizer cuts "
+                "The gold alignment is between words, but this checkpoint's tokenizer cuts "
                 f"{pair.source_text!r} or its translation otherwise. Train with tokenizer=word."
             )
         weights = translator.attention(source_ids, target_ids)[:-1]  # EOS aligns to nothing
         found_and_gold.append((peaks(weights), pair.alignment))
-    print(f"alignment error rate {alignment_error_rate(found_and_gold):.4f}")
+    rate = alignment_error_rate(found_and_gold)
+    print(f"alignment error rate {rate:.4f} (0: all links right, 1: none)")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from tqdm import tqdm
 import seq2seq
 from seq2seq.config import from_tree
 from seq2seq.data.text import decode, read_lines, read_parallel, split_lines
-from seq2seq.errors import CheckpointError, DataError, SettingsError
+from seq2seq.errors import CheckpointError, DataError, RunError, SettingsError
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.outputs import (
     check_writable,
@@ -27,6 +28,7 @@ from seq2seq.experiment.settings import EvaluateSettings, TrainSettings, Transla
 from seq2seq.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from seq2seq.runtime import RuntimeConfig
 from seq2seq.search.base import SearchConfig
+from seq2seq.special_tokens import UNK
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.training.checkpoint import Checkpoint
 
@@ -112,9 +114,19 @@ def _is_one_file(one: str, other: str) -> bool:
     return Path(one).is_file() and Path(other).is_file() and Path(one).samefile(other)
 
 
+def _is_input(path: Path) -> bool:
+    """Whether a path is the file that the standard input comes from."""
+    try:
+        return path.is_file() and os.path.samestat(path.stat(), os.fstat(sys.stdin.fileno()))
+    except OSError:  # it comes from no file
+        return False
+
+
 def translate(settings: TranslateSettings) -> int:
     """Translates lines: as many come out as go in, in their order."""
     checkpoint = Checkpoint.open(Path(settings.checkpoint))
+    if not settings.output and getattr(sys.stdout, "name", None) == os.devnull:
+        raise RunError("The standard output is closed. Give output=FILE.")
     if settings.output:
         check_writable(Path(settings.output))
         if settings.input and _is_one_file(settings.input, settings.output):
@@ -122,6 +134,10 @@ def translate(settings: TranslateSettings) -> int:
     if settings.input:
         sentences = read_lines(Path(settings.input))
     elif sys.stdin is not None:
+        if settings.output and _is_input(Path(settings.output)):
+            raise SettingsError("output", "is the file that is read. Choose another name.")
+        if sys.stdin.isatty():
+            print("Type sentences, one a line; end with Ctrl-D.", file=sys.stderr)
         sentences = split_lines(decode(sys.stdin.buffer.read(), "standard input"))
     else:
         raise DataError("The standard input is closed. Give input=FILE.")
@@ -130,7 +146,13 @@ def translate(settings: TranslateSettings) -> int:
         translator.check_attends()
         make_folder(Path(settings.heatmaps))
     sources = translator.encode(sentences)
-    with tqdm(total=len(sentences), unit="line", desc="translating", disable=None) as bar:
+    if unknown := sum(UNK in one for one in sources):
+        print(
+            f"{unknown:,} of {len(sources):,} lines hold what the model's vocabulary does not: "
+            "it reads <unk> there",
+            file=sys.stderr,
+        )
+    with tqdm(total=len(sentences), unit=" lines", desc="translating", disable=None) as bar:
         found = translator.hypotheses(sources, bar.update)
     translations = translator.texts(found)
     if settings.output:

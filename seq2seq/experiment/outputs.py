@@ -20,13 +20,14 @@ from seq2seq.evaluation.translator import Translator
 from seq2seq.search.base import Hypothesis, SearchConfig
 
 LOCK_FILE = ".lock"
+PROBE_FILE = ".probe"
 
 
 def make_folder(folder: Path) -> None:
     """Makes a folder if need be. Raises RunError where nothing can be written into it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _probe(folder / ".probe")
+        _probe(folder / PROBE_FILE)
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror}.") from None
 
@@ -129,7 +130,7 @@ def score_split(
     """
     make_folder(folder)
     with tqdm(
-        total=len(pairs), unit="sentence", desc="translating", leave=False, disable=None
+        total=len(pairs), unit=" sentences", desc="translating", leave=False, disable=None
     ) as bar:
         translations = translator.translate(pairs.source, bar.update)
     write_lines(folder / "hypotheses.txt", translations)

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import torch
 
-from seq2seq.config import TARGET, to_tree
 from seq2seq.data.base import DataConfig, Split
 from seq2seq.data.batches import EncodedPairs, pairs_by_epoch
 from seq2seq.data.text import ParallelText
-from seq2seq.errors import DataError, RunError, SettingsError
+from seq2seq.errors import DataError, UserError
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.apply import about_checkpoint, build_model
 from seq2seq.experiment.outputs import (
-    LOCK_FILE,
     described,
     draw_attention,
     held,
-    make_folder,
     score_split,
 )
+from seq2seq.experiment.run_folder import as_saved, check_free, check_resumable, run_folder
 from seq2seq.experiment.settings import TrainSettings
 from seq2seq.runtime import describe
 from seq2seq.special_tokens import UNK
@@ -41,9 +39,6 @@ from seq2seq.training.step import Stepper
 from seq2seq.training.trainer import Trainer
 from seq2seq.training.validation import Validator
 
-FIXED_ON_RESUME = ("data", "tokenizer", "batching", "model", "search", "lowercase_scores")
-"""What weights, data order and the best score depend on."""
-
 
 def train(settings: TrainSettings) -> int:
     """Trains, tests the best checkpoint, and leaves all results in the run folder.
@@ -53,17 +48,23 @@ def train(settings: TrainSettings) -> int:
     """
     device = settings.runtime.start()
     _check_model(settings)
-    run_dir = _run_folder(settings)
-    with held(run_dir):
-        _check_free(settings, run_dir)
-        return _train(settings, run_dir, device)
+    run_dir, is_new = run_folder(settings)
+    try:
+        with held(run_dir):
+            check_free(settings, run_dir)
+            return _train(settings, run_dir, device)
+    except UserError:
+        if is_new:
+            with suppress(OSError):  # it holds what was saved
+                run_dir.rmdir()
+        raise
 
 
 def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
     """`train` in a folder that is its own."""
     checkpoint = Checkpoint.open(run_dir / "last") if settings.resume else None
     if checkpoint:
-        _check_resumable(settings, checkpoint)
+        check_resumable(settings, checkpoint)
     journal = Journal(run_dir)
     journal.say(f"run       {run_dir}")
     journal.say(f"machine   {describe(device)}")
@@ -74,6 +75,7 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
     if checkpoint:
         tokenizers = TokenizerPair.load(settings.tokenizer, checkpoint.tokenizer_folder)
     else:
+        journal.say("data      making the vocabulary ...")
         tokenizers = TokenizerPair.train(settings.tokenizer, pairs.source, pairs.target)
     encoded = EncodedPairs.encode(pairs, tokenizers)
     model = build_model(settings.model, tokenizers).to(device)
@@ -95,7 +97,7 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
     journal.say(f"model     {model.num_parameters:,} parameters")
     journal.say(f"search    {described(settings.search)}")
 
-    tree = _to_file(replace(settings, run_dir=str(run_dir), resume=None))
+    tree = as_saved(replace(settings, run_dir=str(run_dir), resume=None))
 
     def save(name: str) -> None:
         save_checkpoint(
@@ -125,8 +127,15 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
         seed=settings.runtime.seed,
         device=device,
     )
-    validator.rehearse(encoded, test.source if test else ())
+    longest = EncodedPairs.finest(pairs, tokenizers) if tokenizers.samples else encoded
+    validator.rehearse(longest, test.source if test else ())
+    if not checkpoint:
+        save("last")  # so that a run killed early can go on, too
     save_settings(run_dir / SETTINGS_FILE, tree)
+    if trainer.is_finished:
+        journal.say("resume    nothing is left to train: raise the budget, training.max_epochs say")
+    elif checkpoint:
+        journal.say(f"resume    after step {state.step:,}")
     stopped_by = trainer.run()
     if stopped_by is not None:
         journal.say(f"stopped after step {state.step:,}; the run is saved. Go on with:")
@@ -140,43 +149,6 @@ def _check_model(settings: TrainSettings) -> None:
     """Raises SettingsError where the model's parts do not fit, before any data are read."""
     with torch.random.fork_rng(devices=[]):  # leaves the generator as it was
         settings.model.build(8, 8, is_joint=settings.tokenizer.joint)
-
-
-def _run_folder(settings: TrainSettings) -> Path:
-    """The run's folder, made if need be. Raises RunError where that cannot be."""
-    run_dir = Path(settings.resume or settings.run_dir)
-    if settings.resume and not run_dir.is_dir():
-        raise RunError(f"{run_dir} is not there. `resume` names the folder of a run.")
-    make_folder(run_dir)
-    return run_dir
-
-
-def _check_free(settings: TrainSettings, run_dir: Path) -> None:
-    """Raises RunError where the folder of a new run holds something already."""
-    if not settings.resume and any(one.name != LOCK_FILE for one in run_dir.iterdir()):
-        way_on = f", or go on with resume={run_dir}" if (run_dir / "last").is_dir() else ""
-        raise RunError(f"{run_dir} is not empty. Choose another run_dir{way_on}.")
-
-
-def _check_resumable(settings: TrainSettings, checkpoint: Checkpoint) -> None:
-    """Raises SettingsError where a setting differs that the run so far depends on."""
-    new, old = dict(_leaves(_to_file(settings))), dict(_leaves(checkpoint.settings))
-    for key, value in new.items():
-        is_fixed = key.split(".")[0] in FIXED_ON_RESUME or key == "runtime.seed"
-        may_move = key in ("data.root", "search.batch_size")  # these change no result
-        if is_fixed and not may_move and value != old.get(key):
-            raise SettingsError(
-                key, f"cannot change on resume from {old.get(key)!r} to {value!r}. Start a new run."
-            )
-
-
-def _leaves(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Each setting in a tree by its full key."""
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{above}{key}.")
-        else:
-            yield above + key, value
 
 
 def _read(data: DataConfig, split: Split) -> ParallelText:
@@ -208,13 +180,6 @@ def _about(
     yield f"unknown tokens in validation {shares[0]:.2%} -> {shares[1]:.2%}"
 
 
-def _to_file(settings: TrainSettings) -> dict[str, Any]:
-    """Settings as a config file has them: the root's class is known to who reads it."""
-    tree = to_tree(settings)
-    del tree[TARGET]
-    return tree
-
-
 def _conclude(
     settings: TrainSettings,
     run_dir: Path,
@@ -227,8 +192,8 @@ def _conclude(
     best = Checkpoint.open(run_dir / "best")
     best.load_weights(translator.model)
     journal.say(
-        f"\ntrained {duration(best.state.seconds)} to the best validation BLEU, "
-        f"{best.state.best_score:.2f} at step {best.state.best_step:,}"
+        f"\nbest validation BLEU {best.state.best_score:.2f} at step {best.state.best_step:,}, "
+        f"after {duration(best.state.seconds)}"
     )
     if test is not None:
         scores = score_split(
@@ -241,15 +206,15 @@ def _conclude(
         for score in scores:
             print(f"test {score}")
         print(f"  search: {described(settings.search)}")
-        journal.say(f"test translations and scores   {run_dir / 'test'}")
+        journal.say(f"test translations and scores\n    {run_dir / 'test'}")
     num_pictures = 0
     if translator.model.attends:
         sources = translator.encode([validator.pairs.source[index] for index in validator.shown])
         hypotheses = translator.hypotheses(sources)
         num_pictures = draw_attention(translator, sources, hypotheses, run_dir / "attention")
-    journal.say(f"checkpoints                    {run_dir / 'best'}, {run_dir / 'last'}")
+    journal.say(f"checkpoints\n    {run_dir / 'best'}\n    {run_dir / 'last'}")
     if num_pictures:
-        journal.say(f"attention pictures             {run_dir / 'attention'}")
+        journal.say(f"attention pictures\n    {run_dir / 'attention'}")
     journal.say("translate with")
     command = f"python scripts/translate.py checkpoint={quote(str(run_dir / 'best'))}"
     journal.say(f"    {command} < INPUT > OUTPUT")

@@ -133,7 +133,7 @@ class Seq2SeqConfig(Config):
         uses_positions = self.encoder.uses_positions or self.decoder.uses_positions
         if self.positions.encodes and not uses_positions:
             raise SettingsError(
-                "positions", "have no effect on a recurrent model. Use model/positions=none."
+                "positions", "has no effect on a recurrent model. Use model/positions=none."
             )
 
     def build(self, source_size: int, target_size: int, *, is_joint: bool) -> Seq2Seq:

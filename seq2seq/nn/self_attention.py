@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from seq2seq.config import Config, Count, Dropout
+from seq2seq.config import Config, Count, Dropout, NumLayers
 from seq2seq.errors import SettingsError
 from seq2seq.nn.attention.base import Projected, masked_softmax
 from seq2seq.nn.attention.multi_head import MultiHeadAttentionConfig
@@ -76,7 +76,7 @@ class SelfAttentiveConfig(Config):
             part's output.
     """
 
-    num_layers: Count = 3
+    num_layers: NumLayers = 3
     num_heads: Count = 4
     scoring: Literal["scaled_dot", "additive"] = "scaled_dot"
     feed_forward_dim: Count = 512

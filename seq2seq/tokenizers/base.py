@@ -34,8 +34,12 @@ class Tokenizer(ABC):
         return False
 
     def sample(self, sentences: Iterable[str], seed: int) -> list[list[int]]:
-        """The ids of training sentences; where `samples`, cut as `seed` (32 bits) draws it."""
+        """The ids of training sentences; where `samples`, cut as `seed` draws it."""
         return [self.encode(sentence) for sentence in sentences]
+
+    def finest(self, sentence: str) -> list[int]:
+        """The longest ids that `sample` may give for a sentence."""
+        return self.encode(sentence)
 
     @abstractmethod
     def decode(self, ids: Sequence[int]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import re
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from random import Random
 from typing import Annotated, Literal
 
 import sentencepiece as spm
@@ -18,10 +19,45 @@ from seq2seq.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from seq2seq.tokenizers.base import Side, Tokenizer, TokenizerConfig
 
 MODEL_FILE = "sentencepiece.model"
-NO_SEED = (1 << 32) - 1
-"""What sentencepiece takes as a wish for true randomness."""
+NUM_CUTS = 32
+"""Of each word, drawn from at each occurrence: so that most are found in the cache."""
+CACHE_SIZE = 1 << 19
 WORD_START = "\u2581"
 """sentencepiece's mark of a space."""
+
+
+class BpeDropout:
+    """Cuts words with some merges left out at random (Provilkov et al. 2020).
+
+    sentencepiece can do it, but its seed gives other cuts in other processes (0.2.3 does), and a
+    resumed run has to go on with the same ones.
+    """
+
+    def __init__(self, ranks: Mapping[str, int], share: float) -> None:
+        """Takes pieces by their rank, the first that was merged lowest, and the share left out."""
+        self.ranks = ranks
+        self.share = share
+        self._cut = lru_cache(CACHE_SIZE)(self._cut_anew)
+
+    def cut(self, word: str, random: Random) -> tuple[str, ...]:
+        """The pieces of a word: one of `NUM_CUTS`, drawn from `random`."""
+        return self._cut(word, int(random.random() * NUM_CUTS))
+
+    def _cut_anew(self, word: str, number: int) -> tuple[str, ...]:
+        """The paper's algorithm 1, with dice that depend on the word and the number alone."""
+        random = Random(f"{number} {word}").random
+        pieces = list(word)
+        while True:
+            merges = [
+                (rank, at)
+                for at in range(len(pieces) - 1)
+                if (rank := self.ranks.get(pieces[at] + pieces[at + 1])) is not None
+                and random() >= self.share
+            ]
+            if not merges:
+                return tuple(pieces)
+            _, at = min(merges)
+            pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
 
 
 class SubwordTokenizer(Tokenizer):
@@ -29,9 +65,13 @@ class SubwordTokenizer(Tokenizer):
 
     def __init__(self, model: bytes, sampling: float = 0.0) -> None:
         self._model = model
-        self._sampling = sampling
         self._processor = spm.SentencePieceProcessor()
         self._processor.load_from_serialized_proto(model)
+        self._piece_ids = {
+            str(self._processor.id_to_piece(one)): one
+            for one in range(len(SPECIAL_TOKENS), self.vocabulary_size)
+        }
+        self._dropout = BpeDropout(self._piece_ids, sampling) if sampling else None
 
     @property
     def vocabulary_size(self) -> int:
@@ -42,27 +82,35 @@ class SubwordTokenizer(Tokenizer):
 
     @property
     def samples(self) -> bool:
-        return self._sampling > 0.0
+        return self._dropout is not None
 
     def sample(self, sentences: Iterable[str], seed: int) -> list[list[int]]:
-        if not self.samples:
+        if self._dropout is None:
             return super().sample(sentences, seed)
-        sampled: list[list[int]] = []
+        random, cut = Random(seed), self._dropout.cut
+        return [
+            self._ids(piece for word in self._words(one) for piece in cut(word, random))
+            for one in sentences
+        ]
 
-        def encode_all() -> None:
-            for sentence in sentences:
-                ids = self._processor.encode(
-                    sentence, enable_sampling=True, alpha=self._sampling, nbest_size=-1
-                )
-                sampled.append(list(ids))
+    def finest(self, sentence: str) -> list[int]:
+        if self._dropout is None:
+            return super().finest(sentence)
+        return self._ids(letter for word in self._words(sentence) for letter in word)
 
-        # sentencepiece seeds one generator for each thread, at its first use there: so that the
-        # same seed gives the same ids, each call has a thread of its own.
-        spm.set_random_generator_seed(seed % NO_SEED)
-        thread = threading.Thread(target=encode_all)
-        thread.start()
-        thread.join()
-        return sampled
+    def _words(self, sentence: str) -> list[str]:
+        """The normalised words, each with the mark of its space; no piece reaches across one."""
+        normalised = str(self._processor.normalize(sentence))
+        return [WORD_START + word for word in normalised.split(WORD_START)[1:]]
+
+    def _ids(self, pieces: Iterable[str]) -> list[int]:
+        """As sentencepiece has it, what is unknown in a row is one token."""
+        ids: list[int] = []
+        for piece in pieces:
+            one = self._piece_ids.get(piece, UNK)
+            if not (one == UNK and ids and ids[-1] == UNK):
+                ids.append(one)
+        return ids
 
     def decode(self, ids: Sequence[int]) -> str:
         return str(self._processor.decode([one for one in ids if one not in (PAD, BOS, EOS)]))

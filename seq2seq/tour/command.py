@@ -57,6 +57,10 @@ class EncoderTiming(Config):
     lengths: tuple[Count, ...] = (5, 10, 20, 40, 80, 160, 320, 640)
     num_sentences: Count = 16
 
+    def check(self) -> None:
+        if not self.lengths:
+            raise SettingsError("lengths", "names none. Give at least one: lengths=[10].")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TourSettings(Config):

@@ -23,6 +23,8 @@ from seq2seq.errors import CheckpointError, RunError
 from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.runtime import random_state, restore_random_state
 from seq2seq.tokenizers.base import TokenizerPair
+from seq2seq.training import optimizer_state
+from seq2seq.training.optimizer_state import shape_text
 from seq2seq.training.state import RunState
 
 FORMAT = 2
@@ -33,6 +35,8 @@ SETTINGS_FILE = "settings.yaml"
 WEIGHTS_FILE = "weights.safetensors"
 TRAINING_FILE = "training.safetensors"
 TOKENIZER_FOLDER = "tokenizer"
+PART = ".part"
+"""Ends the name of what is being written."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Checkpoint:
             raise CheckpointError(f"{folder} {problem}. A checkpoint is a folder such as RUN/best.")
         folder = found
         about = _read(folder, ABOUT_FILE, json.loads)
-        settings = _read(folder, SETTINGS_FILE, yaml.safe_load)
+        settings = _read(folder, SETTINGS_FILE, _load_yaml)
         if not isinstance(about, dict) or not isinstance(settings, dict):
             raise CheckpointError(f"{folder} is not a checkpoint of this program.")
         if about.get("format") != FORMAT:
@@ -89,9 +93,11 @@ class Checkpoint:
             for name, parameter in wanted.items():
                 if found[name].shape != parameter.shape:
                     raise CheckpointError(
-                        f"{path}: {name} is {_shape(found[name])}, but the model's is "
-                        f"{_shape(parameter)}."
+                        f"{path}: {name} is {shape_text(found[name])}, but the model's is "
+                        f"{shape_text(parameter)}."
                     )
+                if found[name].dtype != parameter.dtype or not found[name].isfinite().all():
+                    raise CheckpointError(f"{path} is damaged: {name} is not made of numbers.")
                 parameter.copy_(found[name])
 
     def load_training(self, optimizer: torch.optim.Optimizer) -> None:
@@ -100,23 +106,25 @@ class Checkpoint:
         try:
             tensors = load_file(str(path))
             restore_random_state(_under("random.", tensors))
-            kept = _nested(_under("optimizer.", tensors))
-            parameters = [one for group in optimizer.param_groups for one in group["params"]]
-            if kept and sorted(kept) != list(range(len(parameters))):
-                raise ValueError("it is of another optimizer")
-            for index, values in kept.items():
-                for name, value in values.items():
-                    if value.dim() and value.shape != parameters[index].shape:
-                        raise ValueError(f"{name} of parameter {index} is {_shape(value)}")
-            groups = optimizer.state_dict()["param_groups"]
-            optimizer.load_state_dict({"state": kept, "param_groups": groups})
+            optimizer_state.unpack(
+                _under("optimizer.", tensors), optimizer, has_stepped=self.state.step > 0
+            )
         except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"{path} cannot be used: {_first_line(error)}") from None
 
 
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without aliases: we write none, and a few lines of them can stand for gigabytes."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("it holds an alias.")
+        return super().compose_node(parent, index)
+
+
 def save_settings(path: Path, settings: Mapping[str, Any]) -> None:
     """Writes a settings tree as YAML; the file appears whole."""
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(path.name + PART)
     _write(part, yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True))
     part.replace(path)
 
@@ -143,7 +151,8 @@ def save_checkpoint(
     Raises:
         RunError: it cannot be written; the one before is untouched.
     """
-    part = folder.with_name(folder.name + ".part")
+    folder = folder.resolve()  # a link stays one: what it leads to is replaced
+    part = folder.with_name(folder.name + PART)
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
@@ -154,9 +163,8 @@ def save_checkpoint(
         save_settings(part / SETTINGS_FILE, settings)
         if optimizer is not None:
             tensors = {f"random.{name}": one for name, one in random_state().items()}
-            for index, values in optimizer.state_dict()["state"].items():
-                for name, value in values.items():
-                    tensors[f"optimizer.{index}.{name}"] = value.contiguous()
+            for name, one in optimizer_state.pack(optimizer).items():
+                tensors[f"optimizer.{name}"] = one
             save_file(tensors, str(part / TRAINING_FILE))
         about = {"format": FORMAT, "state": state.as_dict()}
         _write(part / ABOUT_FILE, json.dumps(about, indent=2))
@@ -211,6 +219,10 @@ def _read(folder: Path, name: str, parse: Any) -> Any:
         raise CheckpointError(f"{path} is damaged: {_first_line(error)}") from None
 
 
+def _load_yaml(text: str) -> Any:
+    return _PlainLoader(text).get_single_data()
+
+
 def _write(path: Path, text: str) -> None:
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(text if text.endswith("\n") else text + "\n")
@@ -231,20 +243,6 @@ def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {
         name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)
     }
-
-
-def _nested(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
-    """`{"0.exp_avg": x}` as `{0: {"exp_avg": x}}`."""
-    nested: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in tensors.items():
-        index, _, rest = name.partition(".")
-        nested.setdefault(int(index), {})[rest] = tensor
-    return nested
-
-
-def _shape(tensor: Tensor) -> str:
-    """(2, 3) as 2 x 3."""
-    return " x ".join(map(str, tensor.shape))
 
 
 def _first_line(error: Exception) -> str:

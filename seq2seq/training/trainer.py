@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -99,8 +100,6 @@ class Trainer:
     def run(self) -> int | None:
         """Trains. Returns the signal that stopped it, or None where it ended by itself."""
         self.started = time.monotonic() - self.state.seconds
-        if self.state.step == 0:
-            self._save_last()  # so that a run killed early can go on, too
         if self.state.history:
             self.journal.write_metrics(self.state.history)
         self.journal.open_bar()
@@ -191,8 +190,8 @@ class Trainer:
 
     def _validate(self) -> None:
         """Scores the model, keeps it if it is the best, and shows how it does."""
-        self.journal.progress(self._progress(), "validating ...")
-        found = self.validator()
+        share = self._progress()
+        found = self.validator(lambda text: self.journal.progress(share, text))
         self._tell_time()
         state = self.state
         train_nll = state.nll / state.num_tokens
@@ -216,8 +215,8 @@ class Trainer:
         self._save_last()
         self.journal.write_metrics(state.history)
         self.journal.say(
-            f"epoch {record['epoch']:g}  step {state.step:,}  {duration(state.seconds)}  "
-            f"loss {train_nll:.3f}  valid ppl {found.perplexity:.2f}  "
+            f"epoch {round(record['epoch'], 1):g}  step {state.step:,}  {duration(state.seconds)}  "
+            f"train ppl {math.exp(min(train_nll, 700.0)):.2f}  valid ppl {found.perplexity:.2f}  "
             f"BLEU {found.bleu.value:.2f}{'  (best)' if is_best else ''}"
         )
         for source, reference, output in found.samples:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -52,10 +52,18 @@ class Validator:
         step = max(1, len(pairs) // max(1, num_samples))
         self.shown = range(0, len(pairs), step)[:num_samples]
 
-    def __call__(self) -> Validation:
-        """Scores all pairs."""
+    def __call__(self, tell: Callable[[str], object] = lambda text: None) -> Validation:
+        """Scores all pairs; `tell` hears how far it is."""
+        num_done = 0
+
+        def count(num_sentences: int) -> None:
+            nonlocal num_done
+            num_done += num_sentences
+            tell(f"validating {num_done:,} of {len(self.pairs):,}")
+
+        tell("validating ...")
         perplexity = self._perplexity(self.encoded, self.batches)  # refuses a model that diverged
-        translations = self.translator.translate(self.pairs.source)
+        translations = self.translator.translate(self.pairs.source, count)
         score = bleu(translations, self.pairs.target, lowercase=self.lowercase)
         samples = [
             (self.pairs.source[index], self.pairs.target[index], translations[index])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from seq2seq.benchmark.machine import matrix_product_rate, peak_memory
 from seq2seq.benchmark.plain import plain_loss, plain_plan, plain_step
 from seq2seq.benchmark.stages import STAGES
 from seq2seq.data.batches import EncodedPairs
-from seq2seq.errors import DataError
+from seq2seq.errors import DataError, SettingsError
 from seq2seq.objectives.cross_entropy import CrossEntropyConfig
 from seq2seq.optim.optimizers import AdamWConfig
 from seq2seq.optim.schedules import ConstantSchedule
@@ -40,11 +41,15 @@ def keep_threads():
     torch.set_num_threads(threads)
 
 
+def found_in(folder: Path) -> dict:
+    return json.loads((folder / "benchmark.json").read_text("utf-8"))
+
+
 def test_it_prints_a_table_and_writes_the_same_as_json(tmp_path, capsys):
-    output = tmp_path / "new" / "found.json"
-    settings = settings_of("benchmark_train", BenchmarkTrainSettings, *SHORT, f"output={output}")
+    folder = tmp_path / "new"
+    settings = settings_of("benchmark_train", BenchmarkTrainSettings, *SHORT, f"run_dir={folder}")
     assert benchmark_train(settings) == 0
-    found = json.loads(output.read_text("utf-8"))
+    found = found_in(folder)
     table = capsys.readouterr().out
     assert f"speed      {found['tokens_per_second']:,.0f} target tokens/s (median of 2 x 2" in table
     assert f"{found['utilisation']:.0%} of the machine's" in table
@@ -59,12 +64,11 @@ def test_it_prints_a_table_and_writes_the_same_as_json(tmp_path, capsys):
 
 
 def test_operations_are_those_of_the_shapes(tmp_path):
-    output = tmp_path / "found.json"
-    overrides = [*SHORT, "compare_plain=false", f"output={output}", "batching.max_sentences=1"]
+    overrides = [*SHORT, "compare_plain=false", f"run_dir={tmp_path}", "batching.max_sentences=1"]
     model = ["model.encoder.dropout=0", "model.attention.hidden_dim=6", "training.accumulation=1"]
     settings = settings_of("benchmark_train", BenchmarkTrainSettings, *overrides, *model)
     assert benchmark_train(settings) == 0
-    found = json.loads(output.read_text("utf-8"))
+    found = found_in(tmp_path)
     assert (found["real_source"], found["real_target"]) == (1.0, 1.0)
     assert found["plain_tokens_per_second"] is None
     # A pair of S source and T target tokens. Forward, multiplications and additions:
@@ -96,10 +100,15 @@ def _first_pairs(settings: BenchmarkTrainSettings) -> list[tuple[int, int]]:
 
 
 def test_more_steps_than_an_epoch_has_are_refused(tmp_path):
-    overrides = [*SHORT, "num_steps=500", f"output={tmp_path}/x.json"]
+    overrides = [*SHORT, "num_steps=500", f"run_dir={tmp_path}"]
     with pytest.raises(DataError, match=r"an epoch has \d+ steps\. Lower num_steps to that\."):
         benchmark_train(settings_of("benchmark_train", BenchmarkTrainSettings, *overrides))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_has_no_effect_is_refused():
+    with pytest.raises(SettingsError, match="`resume` has no effect on a benchmark"):
+        settings_of("benchmark_train", BenchmarkTrainSettings, "resume=x")
 
 
 def test_the_machine_is_measured():

@@ -272,6 +272,6 @@ def test_parts_that_do_not_fit_are_refused_with_the_reason(config, expected):
 
 
 def test_positions_where_nothing_reads_them_are_refused():
-    with pytest.raises(SettingsError, match="have no effect on a recurrent model"):
+    with pytest.raises(SettingsError, match="has no effect on a recurrent model"):
         replace(GRU, positions=SinusoidalPositionsConfig())
     replace(GRU, positions=SinusoidalPositionsConfig(), decoder=SELF_ATTENTIVE)

@@ -203,6 +203,39 @@ def test_what_layers_share_or_own_comes_back_on_resume(files, monkeypatch, posit
     assert_same_run(files / "second", files / "run")
 
 
+def test_killed_before_its_first_checkpoint_a_run_can_be_started_again(files, monkeypatch):
+    def killed(path, **_):
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "last.part").mkdir()
+        (path.parent / ".probe").touch()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sys.modules["seq2seq.experiment.train"], "save_checkpoint", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(tiny(files))
+    (files / "run" / ".lock").touch()
+    assert train(tiny(files)) == 0
+    assert not list((files / "run").glob("*.part"))
+
+
+def test_a_start_that_fails_leaves_no_folder_of_its_own(files):
+    (files / "valid.a").write_text("too few\n", "utf-8")
+    for was_there in (False, True):
+        if was_there:
+            (files / "run").mkdir()
+        with pytest.raises(DataError):
+            train(tiny(files))
+        assert (files / "run").exists() == was_there
+
+
+def test_a_resumed_run_says_where_it_stands(files, run, capsys):
+    assert train(resumed(run)) == 0
+    assert "resume    nothing is left to train: raise the budget" in capsys.readouterr().err
+    assert train(resumed(run, training__max_epochs=5)) == 0
+    assert "resume    after step 8\n" in capsys.readouterr().err
+
+
 def test_what_is_cut_at_random_is_cut_the_same_on_resume(files, run, monkeypatch):
     def sampling(name):
         return tiny(files, "tokenizer.sampling=0.5", f"run_dir={files}/{name}")
@@ -310,7 +343,16 @@ def test_a_line_too_long_for_the_model_is_found_before_the_first_step(files, spl
     settings = tiny(files, *model, "model.positions.max_length=30", model_sizes=[])
     with pytest.raises(DataError, match=r"positions, but model\.positions\.max_length is 30"):
         train(settings)
-    assert not any((files / "run").iterdir()), "the folder can be used again"
+    assert not (files / "run").exists()
+
+
+def test_a_cut_too_long_for_the_model_is_found_before_the_first_step(files):
+    model = ["model=transformer", "model.embedding_dim=8", "model/positions=learned"]
+    length, sampling = "model.positions.max_length=20", "tokenizer.sampling=0.9"
+    assert train(tiny(files, *model, length, model_sizes=[])) == 0
+    again = tiny(files, *model, length, sampling, f"run_dir={files}/again", model_sizes=[])
+    with pytest.raises(DataError, match=r"positions, but model\.positions\.max_length is 20"):
+        train(again)
 
 
 def test_a_new_budget_that_is_spent_already_still_ends_with_a_checkpoint(files, monkeypatch):
@@ -432,6 +474,21 @@ def test_translate_never_replaces_its_input(files, run):
     assert (files / "test.a").read_bytes() == before
 
 
+def test_translate_never_replaces_what_it_is_fed_from(files, run, monkeypatch):
+    before = (files / "test.a").read_bytes()
+    with open(files / "test.a", encoding="utf-8") as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        with pytest.raises(SettingsError, match="`output` is the file that is read"):
+            translate(on_checkpoint(TranslateSettings, files, output=f"{files}/test.a"))
+    assert (files / "test.a").read_bytes() == before
+
+
+def test_translate_tells_of_what_the_model_cannot_read(files, run, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("the dog\n漢字 🙂\n".encode())))
+    assert translate(on_checkpoint(TranslateSettings, files)) == 0
+    assert "1 of 2 lines hold what the model's vocabulary does not" in capsys.readouterr().err
+
+
 def test_translate_never_replaces_a_device(files, run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"the dog\n")))
     assert translate(on_checkpoint(TranslateSettings, files, output=os.devnull)) == 0
@@ -447,6 +504,8 @@ def test_the_python_door_translates_and_leaves_the_process_alone(files, run):
     assert torch.equal(drawn, torch.get_rng_state()) and before[1] == torch.get_num_threads()
     assert found == (run / "test" / "hypotheses.txt").read_text("utf-8").splitlines()
     assert translator.explain(" ") is None
+    with pytest.raises(TypeError, match=r"translate takes a list of sentences"):
+        translator.translate(SENTENCES["a"][0])
 
 
 def test_settings_of_another_version_are_refused_by_name(files, run):

@@ -169,7 +169,7 @@ def test_a_wrong_choice_is_answered_with_the_right_ones(cli, tmp_path, override,
         (
             "model/positions=sinusoidal",
             "model.positions",
-            "have no effect on a recurrent model. Use model/positions=none.",
+            "has no effect on a recurrent model. Use model/positions=none.",
         ),
         (
             "+training.patience=3",
@@ -185,6 +185,12 @@ def test_a_wrong_choice_is_answered_with_the_right_ones(cli, tmp_path, override,
         ("=3", "=3", "is not an override. Write KEY=VALUE."),
         ("-", "-", "is not an override. Write KEY=VALUE."),
         ("hydra.foo=3", "hydra.foo", "is in none of the files that are chosen."),
+        ("hydra.mode=MULTIRUN", "hydra.mode", "is not for you to set: a sweep is started by -m."),
+        (
+            "model.encoder.num_layers=2000000000",
+            "model.encoder.num_layers",
+            "must be at most 1000, but is 2000000000.",
+        ),
     ],
 )
 def test_a_wrong_value_is_answered_with_its_key(cli, tmp_path, override, key, problem):
@@ -233,7 +239,7 @@ def test_flags_change_nothing_about_that(cli, tmp_path, arguments, message):
         ("evaluate", "checkpont=x", "`checkpont` is not a setting. Did you mean `checkpoint`?"),
         ("evaluate", "checkpoint=", "`checkpoint` must be the name of a folder, but is ''."),
         ("translate", "checkpoint=a b", f"a b is not there. {SUCH_AS}"),
-        ("train", "resume=nowhere", f"nowhere/last is not there. {SUCH_AS}"),
+        ("train", "resume=nowhere", "nowhere is not there. `resume` names the folder of a run."),
     ],
 )
 def test_no_checkpoint_is_said_in_one_line(cli, tmp_path, script, override, message):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -111,8 +115,45 @@ def test_sampling_cuts_anew_with_each_seed_and_only_in_training():
     assert [sampling.decode(ids) for ids in one] == SOURCE
     assert one[0] != one[3]  # the same sentence
     assert sum(map(len, one)) > sum(len(plain.encode(sentence)) for sentence in SOURCE)
-    largest = (1 << 32) - 1  # which sentencepiece would take as no seed at all
-    assert sampling.sample(SOURCE, largest) == sampling.sample(SOURCE, largest)
+
+
+def test_another_process_cuts_the_same():
+    program = (
+        "from seq2seq.tokenizers.subword import SubwordConfig\n"
+        "config = SubwordConfig(vocabulary_size=60, sampling=0.5)\n"
+        f"tokenizer = config.train({SOURCE!r}, 'source')\n"
+        f"print(tokenizer.sample({SOURCE!r}, 7))"
+    )
+    here = replace(SMALL, sampling=0.5).train(SOURCE, "source").sample(SOURCE, 7)
+    for hash_seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            encoding="utf-8",
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            check=True,
+        )
+        assert json.loads(done.stdout) == here
+
+
+def test_a_word_that_loses_no_merge_is_cut_as_sentencepiece_cuts_it(multi30k):
+    pairs = Multi30kConfig(root=str(multi30k)).read("train")
+    sentences = [*pairs.source[:1500], *pairs.target[:1500], "漢字 <unk>😀 <pad> ½  \u200bx", ""]
+    tokenizer = SubwordConfig(vocabulary_size=3000, sampling=1e-9).train(sentences[:2000], "joint")
+    assert tokenizer.sample(sentences, 1) == [tokenizer.encode(one) for one in sentences]
+
+
+def test_no_cut_is_longer_than_the_finest():
+    tokenizer = replace(SMALL, sampling=0.9).train(SOURCE + TARGET, "joint")
+    letters = ["▁", *"dog", "▁", *"a"]
+    assert tokenizer.tokens(tokenizer.finest("dog a")) == [
+        one if one == "▁" else f"-{one}" for one in letters
+    ]
+    for seed in range(20):
+        for sentence, ids in zip(TARGET, tokenizer.sample(TARGET, seed), strict=True):
+            assert len(ids) <= len(tokenizer.finest(sentence))
+    plain = SMALL.train(SOURCE, "source")
+    assert plain.finest(SOURCE[0]) == plain.encode(SOURCE[0])
 
 
 def test_the_more_sampling_the_smaller_the_pieces(multi30k):

@@ -270,7 +270,7 @@ def test_weights_of_another_model_are_refused_with_a_reason(run, tokenizers):
     name = next(one for one in kept if one.endswith("exp_avg") and kept[one].dim() == 2)
     save_file({**kept, name: torch.zeros(3, 2)}, path)
     refusal = refusal_of(Checkpoint.open(run.folder).load_training, run.optimizer)
-    assert refusal.endswith("is 3 x 2.")
+    assert refusal.endswith("exp_avg is 3 x 2 of torch.float32.")
     save_file({one: kept[one] for one in kept if not one.startswith("optimizer.0.")}, path)
     refusal = refusal_of(Checkpoint.open(run.folder).load_training, run.optimizer)
     assert refusal.endswith("cannot be used: it is of another optimizer.")
@@ -386,3 +386,65 @@ def test_a_folder_that_cannot_be_made_is_refused_with_one_line(run):
     run.folder = run.folder / "checkpoint.json" / "last"
     with pytest.raises(RunError, match=r"last cannot be written: Not a directory\."):
         run.save()
+
+
+def changed(path: Path, change) -> None:
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path)
+
+
+@pytest.mark.parametrize("value", [torch.tensor([float("nan")]), torch.ones(1, dtype=torch.int32)])
+def test_weights_that_are_no_numbers_are_refused(run, value):
+    path = run.folder / "weights.safetensors"
+
+    def spoil(tensors):
+        tensors["output.bias"] = value.expand_as(tensors["output.bias"]).contiguous()
+
+    changed(path, spoil)
+    refusal = refusal_of(Checkpoint.open(run.folder).load_weights, run.model)
+    assert refusal == f"{path} is damaged: output.bias is not made of numbers."
+
+
+SPOILED = {
+    "nothing": (lambda kept, names: [kept.pop(name) for name in names], "it is of another"),
+    "missing": (lambda kept, names: kept.pop(names[0]), "exp_avg is missing."),
+    "unknown": (
+        lambda kept, names: kept.update({"optimizer.0.foo": torch.ones(1)}), "foo is unknown."
+    ),
+    "scalar": (
+        lambda kept, names: kept.update({names[0]: torch.tensor(1.0)}), "exp_avg is  of torch.float"
+    ),
+    "kind": (
+        lambda kept, names: kept.update({names[0]: kept[names[0]].bool()}), "of torch.bool."
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", SPOILED)
+def test_an_optimizer_state_that_is_not_whole_is_refused(run, how):
+    spoil, expected = SPOILED[how]
+    path = run.folder / "training.safetensors"
+    changed(path, lambda kept: spoil(kept, sorted(one for one in kept if "optimizer" in one)))
+    refusal = refusal_of(Checkpoint.open(run.folder).load_training, run.optimizer)
+    assert refusal.startswith(f"{path} cannot be used: ") and expected in refusal
+
+
+def test_settings_with_aliases_are_refused(run):
+    path = run.folder / "settings.yaml"
+    path.write_text("a: &a [1, 1]\nb: [*a, *a]\n", encoding="utf-8")
+    assert refusal_of(Checkpoint.open, run.folder) == f"{path} is damaged: it holds an alias."
+
+
+def test_a_link_stays_a_link_and_what_it_leads_to_is_replaced(run, tmp_path):
+    elsewhere = tmp_path / "elsewhere" / "kept"
+    elsewhere.parent.mkdir()
+    run.folder.rename(elsewhere)
+    run.folder.symlink_to(elsewhere)
+    for step in (8, 9):
+        run.state.step = step
+        run.save()
+        assert run.folder.is_symlink()
+        assert Checkpoint.open(run.folder).state.step == Checkpoint.open(elsewhere).state.step
+        assert Checkpoint.open(elsewhere).state.step == step
+    assert names_in(run.folder.parent) == {"last"} and names_in(elsewhere.parent) == {"kept"}

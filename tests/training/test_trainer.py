@@ -61,7 +61,7 @@ class Scores:
         self.calls = 0
         self.on_call = on_call
 
-    def __call__(self) -> Validation:
+    def __call__(self, tell) -> Validation:
         self.on_call()
         value = self.values[min(self.calls, len(self.values) - 1)]
         self.calls += 1
@@ -230,7 +230,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_takes_no_step(bench):
     assert "Lower optimizer.learning_rate" in message
     assert len(message.splitlines()) == 1
     assert all(map(torch.equal, weights, one_bench.model.parameters()))
-    assert one_bench.saved == [("last", 0)] and closed
+    assert one_bench.saved == [] and closed
     assert signal.getsignal(signal.SIGTERM) == handler
 
 
@@ -258,7 +258,7 @@ def test_budgets_and_validations_fall_on_their_steps(bench, budget, validated_at
     assert one.validated_at == validated_at
     assert one.state.step == validated_at[-1]
     assert one.trainer.is_finished
-    assert one.saved[:2] == [("last", 0), ("best", validated_at[0])]
+    assert one.saved[:2] == [("best", validated_at[0]), ("last", validated_at[0])]
     assert one.saved[-1] == ("last", validated_at[-1]) != one.saved[-2]
 
 
@@ -322,7 +322,7 @@ def test_a_signal_ends_the_run_after_its_step(bench, number):
     one = bench({"objective": Spied(before=before)}, max_epochs=10)
     assert one.run() == number
     assert one.state.step == 4
-    assert one.saved == [("last", 0), ("last", 4)]
+    assert one.saved == [("last", 4)]
     assert not one.trainer.is_finished
     assert signal.getsignal(number) == handler
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from seq2seq.config import Count, Dropout
+from seq2seq.config import Count, Dropout, NumLayers
 from seq2seq.models.encoders.base import Encoder, EncoderConfig
 from seq2seq.models.interfaces import Memory
 from seq2seq.nn.cells import CellName, open_forget_gate
@@ -67,7 +67,7 @@ class RecurrentEncoderConfig(EncoderConfig):
 
     cell: CellName = "gru"
     hidden_dim: Count = 128
-    num_layers: Count = 1
+    num_layers: NumLayers = 1
     bidirectional: bool = True
     layer_norm: bool = False
     dropout: Dropout = 0.1

@@ -1,0 +1,62 @@
+"""What an optimizer keeps of each parameter, as named tensors and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+
+def pack(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Tensors by names such as `3.exp_avg`: the parameter's number, and what is kept of it."""
+    return {
+        f"{index}.{name}": value.contiguous()
+        for index, values in optimizer.state_dict()["state"].items()
+        for name, value in values.items()
+    }
+
+
+def unpack(
+    tensors: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, *, has_stepped: bool
+) -> None:
+    """Restores what `pack` gave. Raises ValueError where it is not what this optimizer keeps."""
+    kept = _nested(tensors)
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    if has_stepped and sorted(kept) != list(range(len(parameters))):
+        raise ValueError("it is of another optimizer")
+    for index, values in kept.items():
+        _check(optimizer, parameters[index], values)
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": kept, "param_groups": groups})
+
+
+def _check(
+    optimizer: torch.optim.Optimizer, parameter: Tensor, values: Mapping[str, Tensor]
+) -> None:
+    """Raises ValueError where tensors are not what the optimizer would keep for a parameter."""
+    example = torch.zeros(2, dtype=parameter.dtype, requires_grad=True)
+    example.grad = torch.zeros_like(example)
+    other = type(optimizer)([example], **optimizer.defaults)
+    other.step()
+    wanted = other.state[example]
+    if wrong := sorted(wanted.keys() ^ values.keys()):
+        raise ValueError(f"{wrong[0]} is {'missing' if wrong[0] in wanted else 'unknown'}")
+    for name, one in wanted.items():
+        shape = parameter.shape if one.dim() else one.shape
+        if (values[name].shape, values[name].dtype) != (shape, one.dtype):
+            raise ValueError(f"{name} is {shape_text(values[name])} of {values[name].dtype}")
+
+
+def _nested(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
+    """`{"0.exp_avg": x}` as `{0: {"exp_avg": x}}`."""
+    nested: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        index, _, rest = name.partition(".")
+        nested.setdefault(int(index), {})[rest] = tensor
+    return nested
+
+
+def shape_text(tensor: Tensor) -> str:
+    """(2, 3) as 2 x 3."""
+    return " x ".join(map(str, tensor.shape))

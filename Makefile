@@ -11,7 +11,7 @@ PACKAGES ?= $(shell cat $(VENV)/.packages 2>/dev/null)
 ARGS ?=
 
 RUN := $(VENV)/bin/python
-PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
+PIP := $(RUN) -m pip install --disable-pip-version-check
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
@@ -89,7 +89,7 @@ $(READY): pyproject.toml
 	    "$$python" -m venv --clear $(VENV) || fail "$$python could not make $(VENV)"; \
 	fi; \
 	rm -f $@; \
-	$(PIP) 'pip>=22' && $(PIP) --editable '.[$(EXTRAS)]' $(PACKAGES) || \
+	$(PIP) --quiet 'pip>=22' && $(PIP) --editable '.[$(EXTRAS)]' $(PACKAGES) || \
 	    fail "pip could not install everything (its words stand above); 'make env' tries again"; \
 	echo '$(EXTRAS)' > $(VENV)/.extras; \
 	echo '$(PACKAGES)' > $(VENV)/.packages; \

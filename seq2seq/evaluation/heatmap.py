@@ -38,6 +38,8 @@ def draw_heatmap(
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
     image = show_weights(axes, source_tokens, target_tokens, weights)
+    axes.set(xlabel="source", ylabel="translation")
+    axes.xaxis.set_label_position("top")
     # The colour bar hangs from the cells' upper edge, above which labels lean over it.
     tall = BAR_INCHES / height
     bar = figure.add_axes((1 + 0.25 / width, 1 - tall, 0.12 / width, tall))

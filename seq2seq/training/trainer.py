@@ -31,7 +31,7 @@ class TrainingConfig(Config):
     Attributes:
         max_epochs: passes over the training pairs.
         max_steps: optimizer steps.
-        max_minutes: wall-clock, validations included.
+        max_minutes: wall-clock, validations included but for the one that ends the run.
         validate_every_epochs: epochs between validations, unless `validate_every_steps` is given.
         validate_every_steps: optimizer steps between validations.
         patience: validations in a row without a better BLEU after which training ends; null never.

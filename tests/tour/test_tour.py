@@ -169,6 +169,11 @@ def test_only_rotary_scores_depend_on_the_offset_alone():
     assert spread(SinusoidalPositionsConfig()) > 0.1
 
 
+def test_no_lengths_are_refused():
+    with pytest.raises(SettingsError, match=r"lengths` names none\. Give at least one"):
+        settings_of("tour", TourSettings, "checkpoints=[x]", "timing.lengths=[]")
+
+
 def test_timing_measures_every_encoder_at_every_length():
     timing = settings_of("tour", TourSettings, "checkpoints=[x]").timing
     positions = SinusoidalPositionsConfig()

@@ -69,19 +69,25 @@ def test_it_ends_with_the_first_run_that_fails(tmp_path):
     assert done.stderr.count("run ") == 1 and list((tmp_path / "runs/study").iterdir()) == []
 
 
+def refusal(folder, monkeypatch, capsys, *arguments: str) -> str:
+    """What the script ends with, called in a folder."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *arguments])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
 @pytest.mark.parametrize("argument", ["--cfg", "-m", "run_dir=x", "resume=x", "hydra.mode=x", "x"])
-def test_what_cannot_go_to_every_run_is_refused(tmp_path, argument):
-    command = [sys.executable, str(SCRIPT), argument]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+def test_what_cannot_go_to_every_run_is_refused(tmp_path, monkeypatch, capsys, argument):
     expected = f"error: {argument!r} cannot go to every run. Settings are written KEY=VALUE.\n"
-    assert (done.returncode, done.stderr) == (2, expected)
+    assert refusal(tmp_path, monkeypatch, capsys, argument) == expected
 
 
-def test_a_result_that_cannot_be_read_is_named(tmp_path):
+def test_a_result_that_cannot_be_read_is_named(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "runs/study/gru-none/test"
     folder.mkdir(parents=True)
     (folder / "results.json").write_text("{}", "utf-8")
-    command = [sys.executable, str(SCRIPT)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: runs/study/gru-none holds no result of a test")
+    found = refusal(tmp_path, monkeypatch, capsys)
+    assert found.startswith("error: runs/study/gru-none holds no result of a test")

@@ -1,7 +1,7 @@
 """Trains each encoder with each attention at equal size and time: `python scripts/study.py`.
 
-Settings on the command line go to every new run. Called again, it goes on where it was stopped. The
-table goes to the terminal, and with an account of it stands in docs/study.md.
+Settings on the command line go to every new run. Called again, it goes on where it was stopped. It
+ends with a table of all runs on the terminal.
 """
 
 import json

@@ -16,7 +16,7 @@ from seq2seq.benchmark.machine import matrix_product_rate, peak_memory, timed
 from seq2seq.benchmark.plain import plain_plan, plain_step
 from seq2seq.benchmark.stages import Stages
 from seq2seq.config import Count
-from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.batches import EncodedPairs, pairs_by_epoch
 from seq2seq.data.batching.base import epoch_generator
 from seq2seq.errors import DataError, SettingsError
 from seq2seq.experiment import TrainSettings, apply, outputs
@@ -105,7 +105,8 @@ class _Bench:
         self.settings, self.device = settings, device
         pairs = settings.data.read("train")
         tokenizers = TokenizerPair.train(settings.tokenizer, pairs.source, pairs.target)
-        self.pairs = EncodedPairs.encode(pairs, tokenizers)
+        encoded = EncodedPairs.encode(pairs, tokenizers)
+        self.pairs = pairs_by_epoch(pairs, encoded, tokenizers, settings.runtime.seed)(0)
         self.model = apply.build_model(settings.model, tokenizers).to(device).train()
         self.stepper = Stepper(
             self.model,
@@ -216,8 +217,8 @@ def _table(found: Findings, num_steps: int, num_repeats: int) -> str:
     memory = "unknown" if found.peak_memory is None else f"{found.peak_memory / 1e9:.2f} GB at most"
     operations = found.operations_per_token * found.tokens_per_second
     lines = [
-        f"machine    {found.machine}; fp32 matrix products "
-        f"{found.matrix_product_rate / 1e9:,.0f} GFLOP/s",
+        f"machine    {found.machine}",
+        f"           {found.matrix_product_rate / 1e9:,.0f} GFLOP/s in large fp32 matrix products",
         f"model      {found.num_parameters:,} parameters",
         f"speed      {found.tokens_per_second:,.0f} target tokens/s "
         f"(median of {num_repeats} x {num_steps} steps; "
@@ -231,8 +232,8 @@ def _table(found: Findings, num_steps: int, num_repeats: int) -> str:
     if found.plain_tokens_per_second is not None:
         ratio = found.tokens_per_second / found.plain_tokens_per_second
         lines.append(
-            f"plain      {found.plain_tokens_per_second:,.0f} target tokens/s as a tutorial writes "
-            f"it: this is {ratio:.1f} times as fast"
+            f"plain      {found.plain_tokens_per_second:,.0f} target tokens/s, as a tutorial "
+            f"writes it; this: {ratio:.1f} times that"
         )
     whole = sum(found.stages.values())
     lines += ["", f"{'stage':<24}{'ms a step':>10}{'share':>8}"]

@@ -71,10 +71,17 @@ class EncodedPairs:
     num_left_out: int = 0
 
     @classmethod
-    def encode(cls, pairs: ParallelText, tokenizers: TokenizerPair) -> EncodedPairs:
-        """Tokenizes both sides. Raises DataError where no pair is left."""
-        source = [tokenizers.source.encode(sentence) for sentence in pairs.source]
-        target = [tokenizers.target.encode(sentence) for sentence in pairs.target]
+    def encode(
+        cls, pairs: ParallelText, tokenizers: TokenizerPair, *, finest: bool = False
+    ) -> EncodedPairs:
+        """Tokenizes both sides; `finest`: each sentence as long as `sample` can make it.
+
+        Raises DataError where no pair is left.
+        """
+        source, target = (
+            [one.finest(sentence) if finest else one.encode(sentence) for sentence in side]
+            for one, side in ((tokenizers.source, pairs.source), (tokenizers.target, pairs.target))
+        )
         return cls._of(pairs, source, target)
 
     @classmethod
@@ -82,13 +89,6 @@ class EncodedPairs:
         """The same, with sentences cut as `seed` draws it where the tokenizers do that."""
         source = tokenizers.source.sample(pairs.source, 2 * seed)
         target = tokenizers.target.sample(pairs.target, 2 * seed + 1)
-        return cls._of(pairs, source, target)
-
-    @classmethod
-    def finest(cls, pairs: ParallelText, tokenizers: TokenizerPair) -> EncodedPairs:
-        """The same, each sentence as long as `sample` can make it."""
-        source = [tokenizers.source.finest(sentence) for sentence in pairs.source]
-        target = [tokenizers.target.finest(sentence) for sentence in pairs.target]
         return cls._of(pairs, source, target)
 
     @classmethod

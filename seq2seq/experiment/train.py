@@ -127,7 +127,7 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
         seed=settings.runtime.seed,
         device=device,
     )
-    longest = EncodedPairs.finest(pairs, tokenizers) if tokenizers.samples else encoded
+    longest = EncodedPairs.encode(pairs, tokenizers, finest=True) if tokenizers.samples else encoded
     validator.rehearse(longest, test.source if test else ())
     if not checkpoint:
         save("last")  # so that a run killed early can go on, too

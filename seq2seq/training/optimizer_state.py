@@ -26,29 +26,33 @@ def unpack(
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
     if has_stepped and sorted(kept) != list(range(len(parameters))):
         raise ValueError("it is of another optimizer")
+    wanted = _example(optimizer, parameters[0].dtype)
     for index, values in kept.items():
-        _check(optimizer, parameters[index], values)
+        _check(values, wanted, parameters[index].shape)
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": kept, "param_groups": groups})
 
 
-def _check(
-    optimizer: torch.optim.Optimizer, parameter: Tensor, values: Mapping[str, Tensor]
-) -> None:
-    """Raises ValueError where tensors are not what the optimizer would keep for a parameter."""
-    example = torch.zeros(2, dtype=parameter.dtype, requires_grad=True)
+def _example(optimizer: torch.optim.Optimizer, dtype: torch.dtype) -> Mapping[str, Tensor]:
+    """What such an optimizer keeps of a vector after a step."""
+    example = torch.zeros(2, dtype=dtype, requires_grad=True)
     example.grad = torch.zeros_like(example)
     # A newer torch's AdamW has defaults that it does not take.
     taken = inspect.signature(type(optimizer)).parameters
     chosen = {name: value for name, value in optimizer.defaults.items() if name in taken}
     other = type(optimizer)([example], **chosen)
     other.step()
-    wanted = other.state[example]
+    kept: Mapping[str, Tensor] = other.state[example]
+    return kept
+
+
+def _check(values: Mapping[str, Tensor], wanted: Mapping[str, Tensor], shape: torch.Size) -> None:
+    """Raises ValueError where what is kept of a parameter of a shape is not as in an example."""
     if wrong := sorted(wanted.keys() ^ values.keys()):
         raise ValueError(f"{wrong[0]} is {'missing' if wrong[0] in wanted else 'unknown'}")
     for name, one in wanted.items():
-        shape = parameter.shape if one.dim() else one.shape
-        if (values[name].shape, values[name].dtype) != (shape, one.dtype):
+        expected = shape if one.dim() else one.shape
+        if (values[name].shape, values[name].dtype) != (expected, one.dtype):
             raise ValueError(f"{name} is {shape_text(values[name])} of {values[name].dtype}")
 
 

@@ -53,7 +53,7 @@ def test_it_prints_a_table_and_writes_the_same_as_json(tmp_path, capsys):
     table = capsys.readouterr().out
     assert f"speed      {found['tokens_per_second']:,.0f} target tokens/s (median of 2 x 2" in table
     assert f"{found['utilisation']:.0%} of the machine's" in table
-    assert all(len(line) <= 110 for line in table.splitlines())
+    assert all(len(line) <= 80 for line in table.splitlines())
     assert found["slowest"] <= found["tokens_per_second"] <= found["fastest"]
     assert list(found["stages"]) == list(STAGES)
     assert all(value > 0 for value in found["stages"].values())

@@ -182,6 +182,16 @@ def test_stopped_and_resumed_it_ends_like_one_that_was_not(files, run, monkeypat
     assert_same_run(files / "moved", run)
 
 
+def assert_resumed_alike(files: Path, monkeypatch, settings_for) -> None:
+    """Runs what `settings_for(NAME)` says: `straight`, and `second` with a stop and a resume."""
+    assert train(settings_for("straight")) == 0
+    with monkeypatch.context() as patched:
+        stop_at(patched, 4)
+        assert train(settings_for("second")) == 128 + signal.SIGTERM
+    assert train(resumed(files / "second")) == 0
+    assert_same_run(files / "second", files / "straight")
+
+
 @pytest.mark.parametrize("positions", ["t5", "relative"])
 def test_what_layers_share_or_own_comes_back_on_resume(files, monkeypatch, positions):
     sizes = ["model.embedding_dim=8", "model.attention.num_heads=2"]
@@ -195,12 +205,7 @@ def test_what_layers_share_or_own_comes_back_on_resume(files, monkeypatch, posit
     def transformer(name):
         return tiny(files, *model, f"run_dir={files}/{name}", model_sizes=[])
 
-    assert train(transformer("run")) == 0
-    with monkeypatch.context() as patched:
-        stop_at(patched, 4)
-        assert train(transformer("second")) == 128 + signal.SIGTERM
-    assert train(resumed(files / "second")) == 0
-    assert_same_run(files / "second", files / "run")
+    assert_resumed_alike(files, monkeypatch, transformer)
 
 
 def test_killed_before_its_first_checkpoint_a_run_can_be_started_again(files, monkeypatch):
@@ -240,12 +245,7 @@ def test_what_is_cut_at_random_is_cut_the_same_on_resume(files, run, monkeypatch
     def sampling(name):
         return tiny(files, "tokenizer.sampling=0.5", f"run_dir={files}/{name}")
 
-    assert train(sampling("straight")) == 0
-    with monkeypatch.context() as patched:
-        stop_at(patched, 4)
-        assert train(sampling("second")) == 128 + signal.SIGTERM
-    assert train(resumed(files / "second")) == 0
-    assert_same_run(files / "second", files / "straight")
+    assert_resumed_alike(files, monkeypatch, sampling)
     assert weights_of(files / "straight") != weights_of(run)
 
 

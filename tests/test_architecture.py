@@ -39,6 +39,7 @@ ABSTRACT = {"base", "interfaces"}
 # Implementations of a group of config files are named by those files alone, but for these.
 KNOWN_IMPLEMENTATIONS = {
     ("nn/self_attention", "nn/attention/multi_head"): "is made of it",
+    ("models/decoders/bahdanau", "nn/attention/additive"): "is faster as one with a GRU",
     (
         "objectives/scheduled_sampling",
         "objectives/cross_entropy",

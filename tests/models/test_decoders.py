@@ -7,6 +7,7 @@ import torch
 from conftest import copy_attention, mask_of
 from torch import nn
 
+from seq2seq.models.decoders import bahdanau
 from seq2seq.models.decoders.bahdanau import BahdanauDecoderConfig
 from seq2seq.models.decoders.luong import LuongDecoderConfig
 from seq2seq.models.decoders.transformer import TransformerDecoderConfig
@@ -70,6 +71,31 @@ def test_bahdanau_looks_before_each_step(name):
         )
         torch.testing.assert_close(decoded.hidden[:, t], read, **EXACTLY)
         torch.testing.assert_close(decoded.weights[:, t], weights[:, 0], **EXACTLY)
+
+
+@pytest.mark.usefixtures("double_precision")
+def test_additive_attention_and_a_gru_as_one_operation_equal_themselves(monkeypatch):
+    """In values and gradients; with a row that is padding throughout."""
+    config = BahdanauDecoderConfig(hidden_dim=5)
+    decoder = config.build(3, 4, AdditiveAttentionConfig(hidden_dim=6), NoPositionsConfig()).eval()
+    embedded = torch.randn(3, 4, 3, requires_grad=True)
+    states = torch.randn(3, 7, 4, requires_grad=True)
+    memory = Memory(states, mask_of([7, 3, 0], 7), states.mean(1))
+
+    def one_by_one(from_inputs, *_, **__):
+        source, initial = decoder.first(memory)
+        return decoder._one_by_one(from_inputs, initial, source)
+
+    found = []
+    for operation in (bahdanau.additive_gru, one_by_one):
+        monkeypatch.setattr(bahdanau, "additive_gru", operation)
+        decoded = decoder(embedded, memory)
+        slopes = [torch.arange(one.numel()).view_as(one).cos() for one in decoded]
+        total = sum((one * slope).sum() for one, slope in zip(decoded, slopes, strict=True))
+        gradients = torch.autograd.grad(total, [embedded, states, *decoder.parameters()])
+        found.append([*decoded, *gradients])
+    for ours, plain in zip(*found, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=0, atol=1e-12)
 
 
 @pytest.mark.usefixtures("double_precision")

@@ -7,10 +7,11 @@ import torch
 from conftest import copy_attention, mask_of
 from torch import nn
 
-from seq2seq.models.encoders.recurrent import RecurrentEncoderConfig
+from seq2seq.models.encoders.recurrent import RecurrentEncoderConfig, run_packed
 from seq2seq.models.encoders.transformer import TransformerEncoderConfig
 from seq2seq.nn.positions.none import NoPositionsConfig
 from seq2seq.nn.positions.sinusoidal import SinusoidalPositionsConfig
+from seq2seq.nn.recurrence.layers import recur
 
 LENGTHS = [6, 1, 4]
 
@@ -36,6 +37,36 @@ def test_recurrent_equals_torch_on_each_sentence_alone(bidirectional, num_layers
         directions = 2 if bidirectional else 1
         expected = last[-directions:, 0].flatten()
         torch.testing.assert_close(memory.summary[row], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("double_precision")
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("num_layers", [1, 2])
+@pytest.mark.parametrize("network", [nn.GRU, nn.LSTM])
+def test_recurrence_on_a_cpu_equals_the_one_on_a_gpu(bidirectional, num_layers, network):
+    """In values and gradients; in batches, whose padding has a part in neither."""
+    network = network(3, 5, num_layers, batch_first=True, bidirectional=bidirectional)
+    inputs, lengths = torch.randn(3, 9, 3, requires_grad=True), torch.tensor(LENGTHS)
+    found = []
+    for run in (recur, run_packed):
+        states, last = run(network, inputs, lengths)
+        slopes = torch.arange(states.numel()).view_as(states).cos()
+        total = (states * slopes).sum() + (last * slopes[:, 0]).sum()
+        gradients = torch.autograd.grad(total, [inputs, *network.parameters()])
+        found.append([states, last, *gradients])
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_dropout_between_layers_is_for_training_only():
+    network = nn.GRU(3, 5, num_layers=2, batch_first=True, dropout=0.5)
+    inputs, lengths = torch.randn(2, 4, 3), torch.tensor([4, 2])
+    noisy = [recur(network, inputs, lengths)[0] for _ in range(2)]
+    assert not torch.equal(*noisy)
+    network.eval()
+    torch.testing.assert_close(
+        recur(network, inputs, lengths), run_packed(network, inputs, lengths)
+    )
 
 
 @pytest.mark.usefixtures("double_precision")

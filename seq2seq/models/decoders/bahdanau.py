@@ -9,9 +9,11 @@ from torch import Tensor, nn
 
 from seq2seq.models.decoders.base import RecurrentDecoder, RecurrentDecoderConfig, Source
 from seq2seq.models.interfaces import Decoded, Memory, State
+from seq2seq.nn.attention.additive import AdditiveAttention
 from seq2seq.nn.attention.base import AttentionConfig
-from seq2seq.nn.cells import CellState
+from seq2seq.nn.cells import CellState, GRUCell
 from seq2seq.nn.positions.base import PositionsConfig
+from seq2seq.nn.recurrence.additive_gru import additive_gru
 
 
 class BahdanauDecoder(RecurrentDecoder):
@@ -40,14 +42,35 @@ class BahdanauDecoder(RecurrentDecoder):
     def forward(self, embedded: Tensor, memory: Memory) -> Decoded:
         source, recurrent = self.first(memory)
         gates = self.embedded_gates(embedded)
-        states, contexts, weights = [], [], []
+        attention, cell = self.attention, self.cell
+        # For these parts there is an operation that gives the same and takes less time to train.
+        learns_on_cpu = torch.is_grad_enabled() and embedded.device.type == "cpu"
+        if learns_on_cpu and isinstance(attention, AdditiveAttention) and isinstance(cell, GRUCell):
+            states, contexts, weights = additive_gru(
+                gates,
+                *source.projected,
+                memory.mask,
+                *recurrent,
+                query=attention.query.weight,
+                score=attention.score.weight[0],
+                gates=cell.gates.weight,
+                bias=cell.gates.bias,
+                context_gates=self.context_gates.weight,
+            )
+        else:
+            states, contexts, weights = self._one_by_one(gates, recurrent, source)
+        return Decoded(self._read_out(states, contexts, embedded), weights)
+
+    def _one_by_one(
+        self, gates: Tensor, recurrent: CellState, source: Source
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The states (B, T, D), contexts (B, T, C) and weights (B, T, S) of all steps."""
+        steps = []
         for step_gates in gates.unbind(dim=1):
             recurrent, context, weight = self._recur(step_gates, recurrent, source)
-            states.append(recurrent[0])
-            contexts.append(context)
-            weights.append(weight)
-        read = self._read_out(torch.stack(states, 1), torch.stack(contexts, 1), embedded)
-        return Decoded(read, torch.stack(weights, 1))
+            steps.append((recurrent[0], context, weight))
+        states, contexts, weights = (torch.stack(one, 1) for one in zip(*steps, strict=True))
+        return states, contexts, weights
 
     def start(self, memory: Memory) -> State:
         return State(*self.first(memory))

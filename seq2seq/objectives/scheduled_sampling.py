@@ -13,7 +13,7 @@ from seq2seq.data.batches import Batch
 from seq2seq.models.interfaces import log_probabilities
 from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.objectives.base import Loss, ObjectiveConfig
-from seq2seq.objectives.cross_entropy import smoothed_loss
+from seq2seq.objectives.cross_entropy import loss_when_given
 from seq2seq.objectives.decay import DecayConfig
 
 
@@ -22,7 +22,8 @@ class ScheduledSamplingConfig(ObjectiveConfig):
     """Each previous token is the true one or the model's own, decided by a coin for each token.
 
     The coins come from torch's generator, so that a seed fixes them. The choice itself has no
-    gradient, as in the paper.
+    gradient, as in the paper: it is made in a pass of its own, step by step, and what the model
+    learns from is then given to it for all steps at once. (Dropout differs between the two.)
 
     Attributes:
         label_smoothing: as in cross-entropy.
@@ -35,26 +36,21 @@ class ScheduledSamplingConfig(ObjectiveConfig):
     decay: DecayConfig
 
     def __call__(self, model: Seq2Seq, batch: Batch, progress: float) -> Loss:
-        truth = self.decay.truth(progress)
+        inputs = self._inputs(model, batch, self.decay.truth(progress))
+        return loss_when_given(inputs, model, batch, self.label_smoothing)
+
+    @torch.no_grad()
+    def _inputs(self, model: Seq2Seq, batch: Batch, truth: float) -> Tensor:
+        """Previous tokens (B, T), each of them true with the probability `truth`."""
+        if truth == 1:
+            return batch.target_input
         state = model.start(model.encode(batch.source, batch.source_mask))
-        own: Tensor | None = None  # the first token is BOS, always
-        logits_of_steps, targets_of_steps = [], []
-        for true, target, real in zip(
-            batch.target_input.unbind(1),
-            batch.target_output.unbind(1),
-            batch.target_mask.unbind(1),
-            strict=True,
-        ):
-            if own is not None:
-                coins = torch.rand(len(true), device=true.device)
-                true = torch.where(coins < truth, true, own)
-            logits, state = model.step(true, state)
-            own = self._own(logits.detach())
-            logits_of_steps.append(logits[real])
-            targets_of_steps.append(target[real])
-        return smoothed_loss(
-            torch.cat(logits_of_steps), torch.cat(targets_of_steps), self.label_smoothing
-        )
+        given = [batch.target_input[:, 0]]  # BOS, always
+        for true in batch.target_input[:, 1:].unbind(1):
+            logits, state = model.step(given[-1], state)
+            coins = torch.rand(len(true), device=true.device)
+            given.append(torch.where(coins < truth, true, self._own(logits)))
+        return torch.stack(given, dim=1)
 
     def _own(self, logits: Tensor) -> Tensor:
         """The model's own next tokens (B,) by its logits (B, V), as a search would produce them."""

@@ -9,25 +9,33 @@ import torch
 from torch.nn import functional
 
 from seq2seq.data.batches import EncodedPairs
+from seq2seq.models.interfaces import log_probabilities
+from seq2seq.objectives import cross_entropy
 from seq2seq.objectives.cross_entropy import CrossEntropyConfig, smoothed_loss
 from seq2seq.objectives.decay import ExponentialDecay, InverseSigmoidDecay, LinearDecay
 from seq2seq.objectives.scheduled_sampling import ScheduledSamplingConfig
-from seq2seq.special_tokens import BOS
+from seq2seq.special_tokens import BOS, PAD
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
-def test_loss_and_gradient_equal_torchs(smoothing):
-    logits = torch.randn(7, 11, dtype=torch.float64, requires_grad=True)
+@pytest.mark.parametrize("rows_at_once", [3, 7, 100])
+def test_loss_and_gradient_equal_torchs(smoothing, rows_at_once, monkeypatch):
+    monkeypatch.setattr(cross_entropy, "ROWS_AT_ONCE", rows_at_once)
+    shapes = ((7, 5), (11, 5), (11,))
+    parts = [torch.randn(one, dtype=torch.float64, requires_grad=True) for one in shapes]
     targets = torch.randint(11, (7,))
-    loss = smoothed_loss(logits, targets, smoothing)
+    loss = smoothed_loss(*parts, targets, smoothing)
+    logits = functional.linear(*parts)
     expected = functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
     torch.testing.assert_close(loss.total, expected)
-    (ours,) = torch.autograd.grad(loss.total / 3, logits)
-    (theirs,) = torch.autograd.grad(expected / 3, logits)
+    ours = torch.autograd.grad(loss.total / 3, parts)
+    theirs = torch.autograd.grad(expected / 3, parts)
     torch.testing.assert_close(ours, theirs)
     nll = functional.cross_entropy(logits, targets, reduction="sum")
     torch.testing.assert_close(loss.parts["nll"], nll.detach())
     assert loss.num_tokens == 7 and not loss.parts["nll"].requires_grad
+    with torch.no_grad():
+        torch.testing.assert_close(smoothed_loss(*parts, targets, smoothing).total, expected)
 
 
 def test_always_the_truth_is_teacher_forcing(tiny_model, tiny_batch):
@@ -58,6 +66,27 @@ def test_never_the_truth_ignores_it_and_repeats_under_a_seed(tiny_model, tiny_ba
     assert float(never(tiny_model, tiny_batch, progress=1.0).total.detach()) == losses[0]
 
 
+@pytest.mark.usefixtures("double_precision")
+def test_what_is_learned_is_what_was_written(tiny_model, tiny_batch):
+    """The loss of free-running steps, each given the most probable token of the one before."""
+    model = tiny_model.double().eval()
+    never = ScheduledSamplingConfig(decay=LinearDecay(final=0.0), choice="argmax")
+    loss = never(model, tiny_batch, progress=1.0).total
+    state = model.start(model.encode(tiny_batch.source, tiny_batch.source_mask))
+    token, expected = tiny_batch.target_input[:, 0], torch.zeros(())
+    for target in tiny_batch.target_output.unbind(1):
+        logits, state = model.step(token, state)
+        token = log_probabilities(logits.detach()).argmax(-1)
+        expected = expected + functional.cross_entropy(
+            logits, target, ignore_index=PAD, reduction="sum", label_smoothing=0.1
+        )
+    torch.testing.assert_close(loss, expected, rtol=0, atol=1e-10)
+    parameters = list(model.parameters())
+    torch.testing.assert_close(
+        torch.autograd.grad(loss, parameters), torch.autograd.grad(expected, parameters)
+    )
+
+
 def test_the_coin_is_tossed_for_each_token(tiny_model):
     """At a truth of one half, half of the tokens are true, in no pattern of rows or columns."""
     pairs = EncodedPairs(source=[[5]] * 64, target=[[19] * 50] * 64, lines=list(range(64)))
@@ -72,10 +101,18 @@ def test_the_coin_is_tossed_for_each_token(tiny_model):
             logits, state = tiny_model.step(tokens, state)
             return torch.zeros_like(logits).index_fill_(1, torch.tensor([7]), 99.0), state
 
+        output = tiny_model.output
+
+        def __call__(self, source, mask, inputs):
+            given.append(inputs)
+            return tiny_model(source, mask, inputs)
+
     half = ScheduledSamplingConfig(decay=LinearDecay(final=0.5), choice="argmax")
     half(Spied(), batch, progress=1.0)
-    assert (given[0] == BOS).all()
-    fed = torch.stack(given[1:], 1)
+    *fed, learned_from = given
+    assert torch.equal(torch.stack(fed, 1), learned_from[:, :-1])
+    assert (learned_from[:, 0] == BOS).all()
+    fed = learned_from[:, 1:]
     assert set(fed.unique().tolist()) == {7, 19}
     is_true = (fed == 19).double()
     assert is_true.mean() == pytest.approx(0.5, abs=0.03)

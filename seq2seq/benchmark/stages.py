@@ -51,7 +51,8 @@ class Stages:
     def watching(self, stepper: Stepper) -> Iterator[None]:
         """Has the parts of a step end their laps.
 
-        An objective that calls the decoder step by step leaves its time to the loss.
+        The projection's gradient is formed with the loss and counts there. What scheduled sampling
+        does before the pass that it learns from counts as embedding.
         """
 
         def ends(stage: str) -> Callable[..., None]:

@@ -9,10 +9,10 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 from tqdm import tqdm
 
 from seq2seq.benchmark.machine import matrix_product_rate, peak_memory, timed
+from seq2seq.benchmark.operations import OperationCounter
 from seq2seq.benchmark.plain import plain_plan, plain_step
 from seq2seq.benchmark.stages import Stages
 from seq2seq.config import Count
@@ -147,12 +147,12 @@ class _Bench:
             memory = peak_memory(device)
             stages = Stages(device)
             told(timed(lambda: self._steps(stages), device))
-            with FlopCounterMode(display=False) as counter:
+            with OperationCounter() as counter:
                 told(timed(self._steps, device))
             for _ in range(settings.num_repeats if settings.compare_plain else 0):
                 plain.append(self._plain_tokens / told(timed(self._plain_steps, device)))
         speed, rate = median(speeds), median(rates)
-        per_token = counter.get_total_flops() / self.num_tokens
+        per_token = counter.total / self.num_tokens
         real_source, real_target = self._real_shares()
         return Findings(
             machine=describe(device),

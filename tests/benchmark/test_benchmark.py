@@ -12,6 +12,7 @@ from conftest import settings_of
 
 from seq2seq.benchmark import BenchmarkTrainSettings, benchmark_train
 from seq2seq.benchmark.machine import matrix_product_rate, peak_memory
+from seq2seq.benchmark.operations import OperationCounter
 from seq2seq.benchmark.plain import plain_loss, plain_plan, plain_step
 from seq2seq.benchmark.stages import STAGES
 from seq2seq.data.batches import EncodedPairs
@@ -86,6 +87,31 @@ def test_operations_are_those_of_the_shapes(tmp_path):
     num_tokens = sum(one[1] for one in pairs)
     # Backward, each product has two of the same size, but for leaves without a gradient.
     assert found["operations_per_token"] == pytest.approx(3 * total / num_tokens, rel=0.03)
+
+
+def test_products_of_all_kinds_are_counted():
+    matrix, square, vector = torch.ones(2, 3), torch.ones(3, 3), torch.ones(3)
+    queries = torch.ones(2, 4, 5, 8, requires_grad=True)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    kinds = {
+        2 * 2 * 3 * 3: [
+            lambda: torch.mm(matrix, square),
+            lambda: torch.mm(matrix, square, out=torch.ones(2, 3)),
+            lambda: torch.ones(2, 3).addmm_(matrix, square),
+            lambda: torch.baddbmm(torch.ones(1, 2, 3), matrix[None], square[None]),
+        ],
+        2 * 2 * 3: [lambda: matrix @ vector, lambda: torch.ones(2).addmv_(matrix, vector)],
+        0: [lambda: matrix + matrix],
+        # Scores and contexts; backwards, the scores again, and two products for each of the two.
+        (2 + 5) * 2 * 2 * 4 * 5 * 5 * 8: [
+            lambda: attention(queries, queries, queries).sum().backward()
+        ],
+    }
+    for expected, operations in kinds.items():
+        for operation in operations:
+            with OperationCounter() as counter:
+                operation()
+            assert counter.total == expected
 
 
 def _first_pairs(settings: BenchmarkTrainSettings) -> list[tuple[int, int]]:

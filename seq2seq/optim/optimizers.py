@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 from torch import nn
@@ -48,10 +48,20 @@ class AdamWConfig(OptimizerConfig):
 
     def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.AdamW:
         chosen = list(parameters)
-        groups = [
-            {"params": [one for one in chosen if one.dim() > 1], "weight_decay": self.weight_decay},
-            {"params": [one for one in chosen if one.dim() <= 1], "weight_decay": 0.0},
-        ]
-        return torch.optim.AdamW(
-            groups, lr=self.learning_rate, betas=(self.beta1, self.beta2), eps=self.epsilon
-        )
+        decayed = [one for one in chosen if one.dim() > 1]
+        spared = [one for one in chosen if one.dim() <= 1]
+
+        def optimizer(**settings: Any) -> torch.optim.AdamW:
+            groups = [
+                {"params": decayed, "weight_decay": self.weight_decay},
+                {"params": spared, "weight_decay": 0.0},
+            ]
+            betas = (self.beta1, self.beta2)
+            return torch.optim.AdamW(
+                groups, lr=self.learning_rate, betas=betas, eps=self.epsilon, **settings
+            )
+
+        try:
+            return optimizer(fused=True)  # goes through memory once instead of ten times
+        except RuntimeError:  # this torch has no such step for this device: 2.3 on a CPU
+            return optimizer()

@@ -26,16 +26,16 @@ def unpack(
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
     if has_stepped and sorted(kept) != list(range(len(parameters))):
         raise ValueError("it is of another optimizer")
-    wanted = _example(optimizer, parameters[0].dtype)
+    wanted = _example(optimizer, parameters[0])
     for index, values in kept.items():
         _check(values, wanted, parameters[index].shape)
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": kept, "param_groups": groups})
 
 
-def _example(optimizer: torch.optim.Optimizer, dtype: torch.dtype) -> Mapping[str, Tensor]:
-    """What such an optimizer keeps of a vector after a step."""
-    example = torch.zeros(2, dtype=dtype, requires_grad=True)
+def _example(optimizer: torch.optim.Optimizer, like: Tensor) -> Mapping[str, Tensor]:
+    """What such an optimizer keeps after a step of a vector of the type of another tensor."""
+    example = like.new_zeros(2, requires_grad=True)
     example.grad = torch.zeros_like(example)
     # A newer torch's AdamW has defaults that it does not take.
     taken = inspect.signature(type(optimizer)).parameters

@@ -91,8 +91,16 @@ def timing(
         names=" | ".join(seconds),
         columns="---:|" * len(seconds),
         rows="\n".join(rows),
+        growth=_growth(seconds, *lengths[-2:]),
         verdict=_verdict(lengths, faster_at(seconds, attentive, recurrent)),
     )
+
+
+def _growth(seconds: Mapping[str, Mapping[int, float]], long: int, longest: int) -> str:
+    """How the times of the two greatest lengths compare."""
+    took = (f"{name} takes {one[longest] / one[long]:.1f}" for name, one in seconds.items())
+    grown = f"From {long} to {longest} tokens, {longest / long:.3g} times as many, "
+    return grown + " times as long, ".join(took) + " times as long."
 
 
 def _verdict(lengths: Sequence[int], won: Sequence[int]) -> str:

@@ -147,5 +147,5 @@ each, with states {dim} wide ({parameters}; self-attention with its feed-forward
 |---:|{columns}
 {rows}
 
-{verdict}
+{verdict} {growth}
 """

@@ -193,6 +193,8 @@ def test_the_verdict_says_who_was_faster_where():
     assert faster_at(seconds, "self-attention", "recurrence") == [5]
     about = {"dim": 8, "parameters": "few", "num_sentences": 2, "machine": "a machine"}
     assert "faster for sentences of 5 tokens, and slower for 10." in page.timing(seconds, **about)
+    grown = "2 times as many, recurrence takes 2.0 times as long, self-attention takes 6.0 times as"
+    assert f"From 5 to 10 tokens, {grown} long." in page.timing(seconds, **about)
     seconds["self-attention"][10] = 1.0
     assert "faster at all of these lengths" in page.timing(seconds, **about)
     seconds["self-attention"] = {5: 9.0, 10: 9.0}

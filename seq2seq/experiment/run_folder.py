@@ -10,7 +10,8 @@ from seq2seq.config import TARGET, to_tree
 from seq2seq.errors import RunError, SettingsError
 from seq2seq.experiment.outputs import LOCK_FILE, PROBE_FILE, make_folder
 from seq2seq.experiment.settings import TrainSettings
-from seq2seq.training.checkpoint import PART, Checkpoint
+from seq2seq.training.atomic import PART
+from seq2seq.training.checkpoint import Checkpoint
 
 FIXED_ON_RESUME = ("data", "tokenizer", "batching", "model", "search", "lowercase_scores")
 """What weights, data order and the best score depend on."""

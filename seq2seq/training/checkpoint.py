@@ -6,7 +6,6 @@ No pickle: weights and tensors in safetensors, the rest in JSON, YAML and the to
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,11 +22,12 @@ from seq2seq.errors import CheckpointError, RunError
 from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.runtime import random_state, restore_random_state
 from seq2seq.tokenizers.base import TokenizerPair
-from seq2seq.training import optimizer_state
+from seq2seq.training import atomic, optimizer_state
+from seq2seq.training.atomic import PART
 from seq2seq.training.optimizer_state import shape_text
 from seq2seq.training.state import RunState
 
-FORMAT = 2
+FORMAT = 3
 """Of what is written here; a reader refuses what is newer."""
 
 ABOUT_FILE = "checkpoint.json"
@@ -35,8 +35,6 @@ SETTINGS_FILE = "settings.yaml"
 WEIGHTS_FILE = "weights.safetensors"
 TRAINING_FILE = "training.safetensors"
 TOKENIZER_FOLDER = "tokenizer"
-PART = ".part"
-"""Ends the name of what is being written."""
 
 
 @dataclass(frozen=True)
@@ -46,30 +44,26 @@ class Checkpoint:
     folder: Path
     settings: dict[str, Any]
     state: RunState
+    identity: int | None
 
     @classmethod
     def open(cls, folder: Path) -> Checkpoint:
-        """Reads all but tensors. Raises CheckpointError where this is no checkpoint."""
+        """Verifies all and reads all but tensors. Raises CheckpointError: this is no checkpoint."""
         given = folder if folder.name else folder.resolve()  # `.` has no name
-        found = _whole(given)
+        found = atomic.whole(given)
         if found is None:
             problem = "is a file" if given.exists() else "is not there"
             raise CheckpointError(f"{folder} {problem}. A checkpoint is a folder such as RUN/best.")
-        folder = found
-        about = _read(folder, ABOUT_FILE, json.loads)
-        settings = _read(folder, SETTINGS_FILE, _load_yaml)
-        if not isinstance(about, dict) or not isinstance(settings, dict):
-            raise CheckpointError(f"{folder} is not a checkpoint of this program.")
-        if about.get("format") != FORMAT:
-            raise CheckpointError(
-                f"{folder} has format {about.get('format')}, but this version reads {FORMAT}. Use "
-                "the version that wrote it."
-            )
+        identity = _identity(found)
         try:
-            state = RunState.from_dict(about["state"])
-        except (KeyError, TypeError, ValueError):
-            raise CheckpointError(f"{folder / ABOUT_FILE} is damaged.") from None
-        return cls(folder, settings, state)
+            checkpoint = cls(found, *_contents(found), identity)
+        except CheckpointError:
+            if _identity(found) == identity:
+                raise
+        else:
+            if _identity(found) == identity:
+                return checkpoint
+        return cls.open(folder)  # its run has replaced it meanwhile
 
     @property
     def tokenizer_folder(self) -> Path:
@@ -99,6 +93,7 @@ class Checkpoint:
                 if found[name].dtype != parameter.dtype or not found[name].isfinite().all():
                     raise CheckpointError(f"{path} is damaged: {name} is not made of numbers.")
                 parameter.copy_(found[name])
+        self._check_that_it_is_still_there()
 
     def load_training(self, optimizer: torch.optim.Optimizer) -> None:
         """Restores the optimizer and the random generators. Raises CheckpointError."""
@@ -111,6 +106,48 @@ class Checkpoint:
             )
         except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"{path} cannot be used: {_first_line(error)}") from None
+
+    def _check_that_it_is_still_there(self) -> None:
+        if _identity(self.folder) != self.identity:
+            raise CheckpointError(
+                f"{self.folder} was replaced while it was read, since its run goes on. Try again, "
+                "or copy it first."
+            )
+
+
+def _identity(folder: Path) -> int | None:
+    """What tells a folder from another that takes its place."""
+    try:
+        return folder.stat().st_ino
+    except OSError:
+        return None
+
+
+def _contents(folder: Path) -> tuple[dict[str, Any], RunState]:
+    """Settings and state of a checkpoint that is whole. Raises CheckpointError."""
+    about = _read(folder, ABOUT_FILE, json.loads)
+    if not isinstance(about, dict) or "format" not in about:
+        raise CheckpointError(f"{folder} is not a checkpoint of this program.")
+    if about["format"] != FORMAT:
+        raise CheckpointError(
+            f"{folder} has format {about['format']}, but this version reads {FORMAT}. Use the "
+            "version that wrote it."
+        )
+    try:
+        damaged = atomic.first_damaged(folder, (ABOUT_FILE, SETTINGS_FILE, WEIGHTS_FILE))
+    except OSError as error:
+        raise CheckpointError(f"{folder} cannot be read: {_first_line(error)}") from None
+    if damaged is not None:
+        is_there = (folder / damaged).is_file()
+        problem = "is damaged: it is not what was saved" if is_there else "is not there"
+        raise CheckpointError(f"{folder / damaged} {problem}.")
+    settings = _read(folder, SETTINGS_FILE, _load_yaml)
+    try:
+        if isinstance(settings, dict):
+            return settings, RunState.from_dict(about["state"])
+        raise CheckpointError(f"{folder / SETTINGS_FILE} is damaged.")
+    except (KeyError, TypeError, ValueError):
+        raise CheckpointError(f"{folder / ABOUT_FILE} is damaged.") from None
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -125,7 +162,7 @@ class _PlainLoader(yaml.SafeLoader):
 def save_settings(path: Path, settings: Mapping[str, Any]) -> None:
     """Writes a settings tree as YAML; the file appears whole."""
     part = path.with_name(path.name + PART)
-    _write(part, yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True))
+    atomic.write_text(part, yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True))
     part.replace(path)
 
 
@@ -167,44 +204,15 @@ def save_checkpoint(
                 tensors[f"optimizer.{name}"] = one
             save_file(tensors, str(part / TRAINING_FILE))
         about = {"format": FORMAT, "state": state.as_dict()}
-        _write(part / ABOUT_FILE, json.dumps(about, indent=2))
-        for path in (part, *part.rglob("*")):
-            _sync(path)
-        _replace(folder, part)
+        atomic.write_text(part / ABOUT_FILE, json.dumps(about, indent=2))
+        atomic.seal(part)
+        atomic.sync(part)
+        atomic.replace(folder, part)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(part, ignore_errors=True)
         raise RunError(
             f"{folder} cannot be written: {_first_line(error)} What was saved before is whole."
         ) from None
-
-
-def _replace(folder: Path, part: Path) -> None:
-    """Puts `part` in the place of `folder`.
-
-    No system call swaps two folders everywhere. A kill between the renames leaves `.new`, which is
-    whole; `_whole` finds it, and the next replacement puts it in its place before all else.
-    """
-    new, old = folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")
-    if (left := _whole(folder)) not in (None, folder):
-        left.rename(folder)
-    shutil.rmtree(new, ignore_errors=True)
-    part.rename(new)
-    if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        folder.rename(old)
-    new.rename(folder)
-    _sync(folder.parent)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _whole(folder: Path) -> Path | None:
-    """The folder, or what a kill in the middle of `_replace` left under another name, or None."""
-    if not folder.name:  # the root
-        return folder
-    for suffix in ("", ".new", ".old"):
-        if (candidate := folder.with_name(folder.name + suffix)).is_dir():
-            return candidate
-    return None
 
 
 def _read(folder: Path, name: str, parse: Any) -> Any:
@@ -221,22 +229,6 @@ def _read(folder: Path, name: str, parse: Any) -> Any:
 
 def _load_yaml(text: str) -> Any:
     return _PlainLoader(text).get_single_data()
-
-
-def _write(path: Path, text: str) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text if text.endswith("\n") else text + "\n")
-
-
-def _sync(path: Path) -> None:
-    """Makes sure that a file's or folder's content is on the disk."""
-    if path.is_dir() and os.name == "nt":
-        return  # Windows opens no folders
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -19,7 +19,8 @@ from seq2seq import experiment
 from seq2seq.config import Config, from_tree, to_tree
 from seq2seq.errors import RunError
 from seq2seq.experiment import TrainSettings
-from seq2seq.training.checkpoint import ABOUT_FILE, FORMAT, SETTINGS_FILE
+from seq2seq.training import atomic
+from seq2seq.training.checkpoint import ABOUT_FILE, FORMAT, SETTINGS_FILE, WEIGHTS_FILE
 from seq2seq.training.state import RunState
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,6 +87,8 @@ def write_checkpoint(folder: Path, settings: dict[str, Any]) -> None:
     (folder / ABOUT_FILE).write_text(json.dumps(about), encoding="utf-8")
     kept = {key: value for key, value in settings.items() if key != "_target_"}
     (folder / SETTINGS_FILE).write_text(yaml.safe_dump(kept), encoding="utf-8")
+    (folder / WEIGHTS_FILE).touch()
+    atomic.seal(folder)
 
 
 def assert_refused(ended: Ended, message: str, folder: Path) -> None:

@@ -37,16 +37,24 @@ def check_free(settings: TrainSettings, run_dir: Path) -> None:
         raise RunError(f"{run_dir} is not empty. Choose another run_dir{way_on}.")
 
 
-def check_resumable(settings: TrainSettings, checkpoint: Checkpoint) -> None:
-    """Raises SettingsError where a setting differs that the run so far depends on."""
+def changes_on_resume(settings: TrainSettings, checkpoint: Checkpoint) -> list[str]:
+    """What was overridden, as `key: old -> new`.
+
+    Raises SettingsError where a setting differs that the run so far depends on.
+    """
     new, old = dict(_leaves(as_saved(settings))), dict(_leaves(checkpoint.settings))
+    changes = []
     for key, value in new.items():
+        if key in ("run_dir", "resume") or value == old.get(key, value):
+            continue
         is_fixed = key.split(".")[0] in FIXED_ON_RESUME or key == "runtime.seed"
         may_move = key in ("data.root", "search.batch_size")  # these change no result
-        if is_fixed and not may_move and value != old.get(key):
+        if is_fixed and not may_move:
             raise SettingsError(
-                key, f"cannot change on resume from {old.get(key)!r} to {value!r}. Start a new run."
+                key, f"cannot change on resume from {old[key]!r} to {value!r}. Start a new run."
             )
+        changes.append(f"{key}: {old[key]} -> {value}")
+    return changes
 
 
 def _leaves(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from seq2seq.config import Config
+from seq2seq.config import Config, Count
 from seq2seq.data.base import DataConfig
 from seq2seq.data.batching.base import BatchingConfig
 from seq2seq.errors import SettingsError
@@ -106,3 +106,28 @@ class AlignSettings(Config):
     split: Literal["train", "validation", "test"] = "test"
     data: DataConfig
     runtime: RuntimeConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class AverageSettings(Config):
+    """What `average` depends on.
+
+    Attributes:
+        run: a run's folder, of whose kept checkpoints ...
+        of: ... the best or the last ...
+        num: ... so many are averaged.
+        checkpoints: folders of checkpoints, instead of a run.
+        output: folder of the new checkpoint; null is RUN/average.
+    """
+
+    run: str | None = None
+    of: Literal["best", "last"] = "best"
+    num: Count = 5
+    checkpoints: tuple[str, ...] = ()
+    output: str | None = None
+
+    def check(self) -> None:
+        if (self.run is None) != bool(self.checkpoints):
+            raise SettingsError("run", "or `checkpoints` must be given, and not both.")
+        if self.run is None and self.output is None:
+            raise SettingsError("output", "must be given: where does their average go?")

@@ -16,13 +16,15 @@ from seq2seq.data.text import ParallelText
 from seq2seq.errors import DataError, UserError
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.apply import about_checkpoint, build_model
+from seq2seq.experiment.average import average_into, kept
 from seq2seq.experiment.outputs import (
     described,
     draw_attention,
     held,
     score_split,
 )
-from seq2seq.experiment.run_folder import as_saved, check_free, check_resumable, run_folder
+from seq2seq.experiment.run_checkpoints import RunCheckpoints
+from seq2seq.experiment.run_folder import as_saved, changes_on_resume, check_free, run_folder
 from seq2seq.experiment.settings import TrainSettings
 from seq2seq.runtime import describe
 from seq2seq.special_tokens import UNK
@@ -30,10 +32,10 @@ from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.training.checkpoint import (
     SETTINGS_FILE,
     Checkpoint,
-    save_checkpoint,
     save_settings,
 )
 from seq2seq.training.journal import Journal, duration
+from seq2seq.training.keeper import KeepingConfig
 from seq2seq.training.state import RunState
 from seq2seq.training.step import Stepper
 from seq2seq.training.trainer import Trainer
@@ -63,8 +65,7 @@ def train(settings: TrainSettings) -> int:
 def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
     """`train` in a folder that is its own."""
     checkpoint = Checkpoint.open(run_dir / "last") if settings.resume else None
-    if checkpoint:
-        check_resumable(settings, checkpoint)
+    changes = changes_on_resume(settings, checkpoint) if checkpoint else []
     journal = Journal(run_dir)
     journal.say(f"run       {run_dir}")
     journal.say(f"machine   {describe(device)}")
@@ -98,17 +99,7 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
     journal.say(f"search    {described(settings.search)}")
 
     tree = as_saved(replace(settings, run_dir=str(run_dir), resume=None))
-
-    def save(name: str) -> None:
-        save_checkpoint(
-            run_dir / name,
-            model=model,
-            tokenizers=tokenizers,
-            settings=tree,
-            state=state,
-            optimizer=optimizer if name == "last" else None,
-        )
-
+    checkpoints = RunCheckpoints(run_dir, model, tokenizers, tree, state, optimizer)
     trainer = Trainer(
         settings.training,
         stepper=Stepper(
@@ -123,19 +114,21 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
         validator=validator,
         state=state,
         journal=journal,
-        save=save,
+        checkpoints=checkpoints,
         seed=settings.runtime.seed,
         device=device,
     )
     longest = EncodedPairs.encode(pairs, tokenizers, finest=True) if tokenizers.samples else encoded
     validator.rehearse(longest, test.source if test else ())
     if not checkpoint:
-        save("last")  # so that a run killed early can go on, too
+        checkpoints.save("last")  # so that a run killed early can go on, too
     save_settings(run_dir / SETTINGS_FILE, tree)
     if trainer.is_finished:
         journal.say("resume    nothing is left to train: raise the budget, training.max_epochs say")
     elif checkpoint:
         journal.say(f"resume    after step {state.step:,}")
+    for change in changes:
+        journal.say(f"resume    {change}")
     stopped_by = trainer.run()
     if stopped_by is not None:
         journal.say(f"stopped after step {state.step:,}; the run is saved. Go on with:")
@@ -190,18 +183,19 @@ def _conclude(
 ) -> None:
     """Tests the best checkpoint, draws its attention, and says where everything is."""
     best = Checkpoint.open(run_dir / "best")
-    best.load_weights(translator.model)
     journal.say(
         f"\nbest validation BLEU {best.state.best_score:.2f} at step {best.state.best_step:,}, "
         f"after {duration(best.state.seconds)}"
     )
+    tested = _averaged(settings.training.keeping, run_dir, best, translator, validator, journal)
+    tested.load_weights(translator.model)
     if test is not None:
         scores = score_split(
             translator,
             test,
             run_dir / "test",
             lowercase=settings.lowercase_scores,
-            about=about_checkpoint(best),
+            about=about_checkpoint(tested),
         )
         for score in scores:
             print(f"test {score}")
@@ -216,5 +210,31 @@ def _conclude(
     if num_pictures:
         journal.say(f"attention pictures\n    {run_dir / 'attention'}")
     journal.say("translate with")
-    command = f"python scripts/translate.py checkpoint={quote(str(run_dir / 'best'))}"
+    command = f"python scripts/translate.py checkpoint={quote(str(tested.folder))}"
     journal.say(f"    {command} < INPUT > OUTPUT")
+
+
+def _averaged(
+    keeping: KeepingConfig,
+    run_dir: Path,
+    best: Checkpoint,
+    translator: Translator,
+    validator: Validator,
+    journal: Journal,
+) -> Checkpoint:
+    """The average that was asked for, where it is better on validation than the best."""
+    if keeping.average is None:
+        return best
+    checkpoints = kept(run_dir, keeping.average, getattr(keeping, f"num_{keeping.average}"))
+    average_into(run_dir / "average", checkpoints)
+    average = Checkpoint.open(run_dir / "average")
+    average.load_weights(translator.model)
+    found = validator()
+    is_better = best.state.best_score is None or found.bleu.value > best.state.best_score
+    steps = ", ".join(f"{one.state.step:,}" for one in checkpoints)
+    journal.say(
+        f"average of the {keeping.average} {len(checkpoints)} (steps {steps}): "
+        f"valid ppl {found.perplexity:.2f}  BLEU {found.bleu.value:.2f}"
+        f"{'  (better, so it is tested)' if is_better else ''}"
+    )
+    return average if is_better else best

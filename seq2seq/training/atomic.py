@@ -22,8 +22,8 @@ def write_text(path: Path, text: str) -> None:
 
 def seal(folder: Path) -> None:
     """Writes the checksums of all files in a folder beside them."""
-    sums = [f"{_sum(folder / name)}  {name}" for name in _files(folder) if name != SUMS_FILE]
-    write_text(folder / SUMS_FILE, "\n".join(sums))
+    lines = [f"{_sum(folder / name)}  {name}" for name in _files(folder) if name != SUMS_FILE]
+    write_text(folder / SUMS_FILE, "\n".join(lines))
 
 
 def first_damaged(folder: Path, required: Iterable[str]) -> str | None:
@@ -32,15 +32,20 @@ def first_damaged(folder: Path, required: Iterable[str]) -> str | None:
     Files that came later are passed over, but not `required` ones.
     """
     try:
-        lines = (folder / SUMS_FILE).read_text(encoding="utf-8").splitlines()
+        found = sums(folder)
     except (OSError, ValueError):
         return SUMS_FILE
-    sums = {name: value for value, _, name in (line.partition("  ") for line in lines)}
     present = set(_files(folder))  # no other path is opened, whatever the lines say
-    for name, value in sums.items():
+    for name, value in found.items():
         if name not in present or _sum(folder / name) != value:
             return name if name.isprintable() else SUMS_FILE
-    return None if sums.keys() >= set(required) else SUMS_FILE
+    return None if found.keys() >= set(required) else SUMS_FILE
+
+
+def sums(folder: Path) -> dict[str, str]:
+    """The checksums of a sealed folder's files, by their paths from there."""
+    lines = (folder / SUMS_FILE).read_text(encoding="utf-8").splitlines()
+    return {name: value for value, _, name in (line.partition("  ") for line in lines)}
 
 
 def sync(folder: Path) -> None:
@@ -65,6 +70,14 @@ def replace(folder: Path, part: Path) -> None:
         folder.rename(old)
     new.rename(folder)
     _sync(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def remove(folder: Path) -> None:
+    """Takes a folder away; killed in the middle, what is left has another name."""
+    old = folder.with_name(folder.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    folder.rename(old)
     shutil.rmtree(old, ignore_errors=True)
 
 

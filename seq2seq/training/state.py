@@ -20,6 +20,7 @@ class RunState:
         best_score: highest validation BLEU so far, or None.
         best_step: where that was.
         num_without_gain: validations since then.
+        num_skipped: steps passed over, since their loss or gradient was not finite.
         nll: sum of negative log-likelihoods since the last validation, in nats ...
         num_tokens: ... of this many real target tokens, EOS counted.
         history: one record for each validation.
@@ -32,6 +33,7 @@ class RunState:
     best_score: float | None = None
     best_step: int = 0
     num_without_gain: int = 0
+    num_skipped: int = 0
     nll: float = 0.0
     num_tokens: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -47,7 +49,7 @@ class RunState:
         if state is None:
             raise ValueError("its state has other fields")
         counts = [state.step, state.epoch, state.batch, state.best_step]
-        counts += [state.num_without_gain, state.num_tokens]
+        counts += [state.num_without_gain, state.num_skipped, state.num_tokens]
         numbers = [state.seconds, state.nll]
         numbers += [] if state.best_score is None else [state.best_score]
         is_sound = (

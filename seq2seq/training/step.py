@@ -64,5 +64,5 @@ class Stepper:
         is_finite = bool(torch.isfinite(norm))
         if is_finite:
             self.optimizer.step()
-            self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         return StepResult(nll, num_tokens, self.peak_rates[0] * factor, is_finite)

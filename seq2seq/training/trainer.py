@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import torch
 
@@ -14,14 +14,12 @@ from seq2seq.data.batches import PairsOf
 from seq2seq.data.batching.base import BatchingConfig, epoch_generator
 from seq2seq.errors import RunError, SettingsError
 from seq2seq.training.journal import Journal, duration
+from seq2seq.training.keeper import Checkpoints, Keeper, KeepingConfig
 from seq2seq.training.meter import Meter
 from seq2seq.training.state import RunState
 from seq2seq.training.step import Stepper
 from seq2seq.training.stop import StopRequest
 from seq2seq.training.validation import Validator
-
-Save = Callable[[str], None]
-"""Saves a checkpoint under a name: `best` or `last`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +35,10 @@ class TrainingConfig(Config):
         patience: validations in a row without a better BLEU after which training ends; null never.
         accumulation: batches whose gradients make one step; their tokens count alike.
         max_gradient_norm: larger gradients are scaled down to this norm; null leaves them.
+        max_skipped_steps: steps with a loss or gradient that is not finite that are passed over
+            before such a step ends the run.
         num_samples: translations shown at each validation, and drawn at the end.
+        keeping: when the run is saved, and what is kept.
     """
 
     max_epochs: Count | None = 5
@@ -48,7 +49,9 @@ class TrainingConfig(Config):
     patience: Count | None = None
     accumulation: Count = 1
     max_gradient_norm: Positive | None = 1.0
+    max_skipped_steps: NonNegativeInt = 0
     num_samples: NonNegativeInt = 3
+    keeping: KeepingConfig = field(default_factory=KeepingConfig)
 
     def check(self) -> None:
         if self.max_epochs is None and self.max_steps is None and self.max_minutes is None:
@@ -70,7 +73,7 @@ class Trainer:
         validator: Validator,
         state: RunState,
         journal: Journal,
-        save: Save,
+        checkpoints: Checkpoints,
         seed: int,
         device: torch.device,
     ) -> None:
@@ -82,7 +85,7 @@ class Trainer:
         self.validator = validator
         self.state = state
         self.journal = journal
-        self.save = save
+        self.keeper = Keeper(config.keeping, state, checkpoints)
         self.seed = seed
         self.device = device
         self.meter = Meter()
@@ -95,7 +98,6 @@ class Trainer:
             )
         # Not saved: a resumed run may have been given a new budget.
         self.is_finished = self._is_over()
-        self.saved_step = -1
 
     def run(self) -> int | None:
         """Trains. Returns the signal that stopped it, or None where it ended by itself."""
@@ -112,19 +114,16 @@ class Trainer:
                     self._show()
                     if self._is_validation_due():
                         self._validate()
+                    else:
+                        self.keeper.after_step()
                     if self.is_finished or request.signal is not None:
                         break
                 if self.is_finished and self.state.best_score is None:
                     self._validate()  # a resumed run, its new budget spent before any validation
-                if self.saved_step != self.state.step:
-                    self._save_last()
+                self.keeper.save_last()
         finally:
             self.journal.close_bar()
         return request.signal
-
-    def _save_last(self) -> None:
-        self.save("last")
-        self.saved_step = self.state.step
 
     def _tell_time(self) -> None:
         self.state.seconds = time.monotonic() - self.started
@@ -167,16 +166,27 @@ class Trainer:
         batches = [self.pairs.batch(indices).to(self.device) for indices in group]
         done = self.stepper(batches, self.state.step, self._progress())
         if not done.is_finite:
-            lines = sorted(self.pairs.lines[index] for indices in group for index in indices)
-            raise RunError(
-                f"The loss or its gradient is not finite at step {self.state.step + 1} (learning "
-                f"rate {done.learning_rate:.2e}; lines {', '.join(map(str, lines[:5]))}"
-                f"{', ...' if len(lines) > 5 else ''} of the training text). Earlier checkpoints "
-                "are whole. Lower optimizer.learning_rate or training.max_gradient_norm."
-            )
+            self._pass_over(group, done.learning_rate)
+            return
         self.state.nll += done.nll
         self.state.num_tokens += done.num_tokens
         self.meter.add(done.nll, done.num_tokens, time.monotonic() - began)
+
+    def _pass_over(self, group: list[list[int]], learning_rate: float) -> None:
+        """Passes over a step that is not finite. Raises RunError where there were too many."""
+        lines = sorted(self.pairs.lines[index] for indices in group for index in indices)
+        problem = (
+            f"The loss or its gradient is not finite at step {self.state.step + 1} (learning "
+            f"rate {learning_rate:.2e}; lines {', '.join(map(str, lines[:5]))}"
+            f"{', ...' if len(lines) > 5 else ''} of the training text)."
+        )
+        if self.state.num_skipped >= self.config.max_skipped_steps:
+            raise RunError(
+                f"{problem} Earlier checkpoints are whole. Lower optimizer.learning_rate or "
+                "training.max_gradient_norm."
+            )
+        self.state.num_skipped += 1
+        self.journal.say(f"{problem} It is passed over.")
 
     def _is_validation_due(self) -> bool:
         """Whether the step just done ends an interval between validations, or the budget."""
@@ -194,7 +204,7 @@ class Trainer:
         found = self.validator(lambda text: self.journal.progress(share, text))
         self._tell_time()
         state = self.state
-        train_nll = state.nll / state.num_tokens
+        train_nll = state.nll / max(1, state.num_tokens)
         state.nll, state.num_tokens = 0.0, 0
         record = {
             "step": state.step,
@@ -210,9 +220,7 @@ class Trainer:
         is_best = state.note(record, found.bleu.value)
         self.is_finished = self._is_over()
         self.meter = Meter()
-        if is_best:
-            self.save("best")
-        self._save_last()
+        self.keeper.after_validation(is_best=is_best)
         self.journal.write_metrics(state.history)
         self.journal.say(
             f"epoch {round(record['epoch'], 1):g}  step {state.step:,}  {duration(state.seconds)}  "

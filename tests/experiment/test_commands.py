@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -16,21 +18,26 @@ import pytest
 import torch
 import yaml
 from conftest import CONFIGS, settings_of
+from safetensors.torch import load_file
 
 import seq2seq
+from seq2seq import load_translator
 from seq2seq.config import from_tree
 from seq2seq.errors import CheckpointError, DataError, RunError, SettingsError
 from seq2seq.experiment import (
     AlignSettings,
+    AverageSettings,
     EvaluateSettings,
     TrainSettings,
     TranslateSettings,
     align,
+    average,
     evaluate,
     train,
     translate,
 )
 from seq2seq.training.checkpoint import Checkpoint
+from seq2seq.training.keeper import KeepingConfig
 from seq2seq.training.trainer import Trainer
 
 PAIRS = {
@@ -289,9 +296,15 @@ def test_a_handful_of_pairs_is_learned_by_heart(files):
     assert record["validation_perplexity"] < 1.5
 
 
-def test_more_epochs_can_be_asked_for_on_resume(run):
-    assert train(resumed(run, training__max_epochs=6)) == 0
+def test_more_epochs_can_be_asked_for_on_resume(run, capsys):
+    capsys.readouterr()
+    assert train(resumed(run, training__max_epochs=6, optimizer__learning_rate=0.5)) == 0
     assert Checkpoint.open(run / "last").state.epoch == 6
+    said = [one for one in capsys.readouterr().err.splitlines() if " -> " in one]
+    assert said[-2:] == [
+        "resume    optimizer.learning_rate: 0.002 -> 0.5",
+        "resume    training.max_epochs: 4 -> 6",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -532,3 +545,61 @@ def test_without_attention_there_is_nothing_to_draw(files, capsys):
 def test_align_needs_the_corpus_that_knows_the_truth(files, run):
     with pytest.raises(DataError, match="Only data=phrasebook has a gold alignment"):
         align(on_checkpoint(AlignSettings, files))
+
+
+# Averages
+
+
+KEEP_THREE = ("training.keeping.num_best=3", "training.keeping.average=best")
+
+
+def test_the_best_are_averaged_at_the_end_when_asked_for(files, capsys):
+    assert train(tiny(files, *KEEP_THREE)) == 0
+    run = files / "run"
+    kept = sorted(run.glob("step-*"))
+    assert len(kept) == 3
+    of_steps = [load_file(one / "weights.safetensors") for one in kept]
+    mean = load_file(run / "average" / "weights.safetensors")
+    for name, value in mean.items():
+        expected = sum(one[name].double() for one in of_steps) / 3
+        torch.testing.assert_close(value, expected.float(), rtol=0, atol=0)
+    said = re.search(r"average of the best 3 \(.*\): .* BLEU ([\d.]+)(.*)", capsys.readouterr().err)
+    best = max(record["validation_bleu"] for record in records_of(run))
+    results = json.loads((run / "test" / "results.json").read_text("utf-8"))
+    is_tested = results["checkpoint"] == str(run / "average")
+    assert is_tested == ("so it is tested" in said[2])
+    if f"{best:.2f}" != said[1]:
+        assert is_tested == (float(said[1]) > best)
+
+
+def test_a_run_or_some_checkpoints_are_averaged(files, capsys):
+    assert train(tiny(files, *KEEP_THREE)) == 0
+    run = files / "run"
+    kept = tuple(sorted(str(one) for one in run.glob("step-*")))
+    expected = weights_of(run, "average")
+    shutil.rmtree(run / "average")
+    capsys.readouterr()
+    assert average(AverageSettings(run=str(run), num=3)) == 0
+    assert capsys.readouterr().err.splitlines()[1:] == [f"    {one}" for one in kept]
+    assert average(AverageSettings(checkpoints=kept, output=str(files / "mean"))) == 0
+    assert weights_of(run, "average") == weights_of(files, "mean") == expected
+    assert load_translator(run / "average").translate(["the cat"]) != [""]
+
+    with pytest.raises(RunError, match="average is there already"):
+        average(AverageSettings(run=str(run), num=3))
+    with pytest.raises(CheckpointError, match=r"step-\d is not there\. Train with .*num_last=2"):
+        average(AverageSettings(run=str(run), of="last", num=2, output=str(files / "other")))
+    assert train(tiny(files, f"run_dir={files}/other", "model.encoder.hidden_dim=9")) == 0
+    unlike = (kept[0], f"{files}/other/best")
+    with pytest.raises(CheckpointError, match=r"other/best has another model than .*step"):
+        average(AverageSettings(checkpoints=unlike, output=str(files / "third")))
+    assert not (files / "third").exists()
+
+
+def test_what_cannot_be_averaged_is_refused():
+    with pytest.raises(SettingsError, match="`average` is best, which needs num_best of 2"):
+        KeepingConfig(average="best")
+    with pytest.raises(SettingsError, match="`run` or `checkpoints` must be given"):
+        AverageSettings()
+    with pytest.raises(SettingsError, match="`output` must be given"):
+        AverageSettings(checkpoints=("a",))

@@ -21,8 +21,10 @@ from seq2seq.objectives.base import ObjectiveConfig
 from seq2seq.objectives.cross_entropy import CrossEntropyConfig
 from seq2seq.optim.optimizers import AdamWConfig
 from seq2seq.optim.schedules import ConstantSchedule, CosineSchedule, LinearSchedule
+from seq2seq.training import keeper
 from seq2seq.training import trainer as module
 from seq2seq.training.journal import Journal
+from seq2seq.training.keeper import Checkpoints, KeepingConfig
 from seq2seq.training.state import RunState
 from seq2seq.training.step import Stepper
 from seq2seq.training.trainer import Trainer, TrainingConfig
@@ -68,6 +70,21 @@ class Scores:
         return Validation(2.0, Score("BLEU", value, ""), [])
 
 
+class Noted(Checkpoints):
+    """Writes nothing, but notes what was saved at which step, and what is there."""
+
+    def __init__(self, bench) -> None:
+        self.bench = bench
+        self.of_steps: set[str] = set()
+
+    def save(self, name: str) -> None:
+        self.bench.saved.append((name, self.bench.trainer.state.step))
+        self.of_steps |= {name} - {"best", "last"}
+
+    def keep(self, names: set[str]) -> None:
+        self.of_steps &= names
+
+
 class Bench:
     """A trainer of the tiny model on `PAIRS`, one batch a pair, and what it saved."""
 
@@ -89,7 +106,7 @@ class Bench:
             "validator": Scores(),
             "state": RunState(),
             "journal": Journal(folder),
-            "save": lambda name: self.saved.append((name, self.trainer.state.step)),
+            "checkpoints": Noted(self),
             "seed": 1,
             "device": CPU,
             **parts,
@@ -365,3 +382,61 @@ def test_a_record_says_where_the_run_stood(bench):
     assert (record["validation_bleu"], record["validation_perplexity"]) == (3.5, 2.0)
     assert record["learning_rate"] == 0.001
     assert 0 < record["train_nll"] < 20
+
+
+# What is kept
+
+
+def test_the_best_and_the_last_validations_are_kept(bench):
+    keeping = KeepingConfig(num_best=2, num_last=1)
+    scores = Scores(1.0, 4.0, 3.0, 4.0, 2.0)
+    there = []
+
+    one_bench = bench({"validator": scores}, max_steps=5, validate_every_steps=1, keeping=keeping)
+    checkpoints = one_bench.trainer.keeper.checkpoints
+    keep = checkpoints.keep
+    checkpoints.keep = lambda names: (keep(names), there.append(sorted(checkpoints.of_steps)))
+    one_bench.run()
+    assert there == [
+        ["step-1"], ["step-1", "step-2"], ["step-2", "step-3"], ["step-2", "step-4"],
+        ["step-2", "step-4", "step-5"],
+    ]  # fmt: skip
+    # Nothing is written that is not wanted.
+    assert [one for one in one_bench.saved if one[0] == "best"] == [("best", 1), ("best", 2)]
+    assert sum(name.startswith("step") for name, _ in one_bench.saved) == 5
+
+
+def test_a_run_is_saved_after_so_many_steps_or_minutes(bench, monkeypatch):
+    by_steps = bench(max_steps=7, validate_every_steps=4, keeping=KeepingConfig(every_steps=3))
+    by_steps.run()
+    assert [step for name, step in by_steps.saved if name == "last"] == [3, 4, 6, 7]
+
+    now = 0.0
+    monkeypatch.setattr(keeper, "time", SimpleNamespace(monotonic=lambda: now))
+
+    def before(step):
+        nonlocal now
+        now += 25.0
+
+    by_minutes = bench(
+        {"objective": Spied(before=before)},
+        max_steps=10, validate_every_steps=6, keeping=KeepingConfig(every_minutes=1),
+    )  # fmt: skip
+    by_minutes.run()
+    assert [step for name, step in by_minutes.saved if name == "last"] == [3, 6, 9, 10]
+
+
+def test_so_many_steps_that_are_not_finite_are_passed_over(bench):
+    one_bench = bench(
+        {"objective": Spied(before=lambda step: math.nan if step in (1, 3, 4) else 1.0)},
+        max_steps=6,
+        max_skipped_steps=2,
+    )
+    said = []
+    one_bench.trainer.journal.say = said.append
+    with pytest.raises(RunError, match="not finite at step 5 "):
+        one_bench.run()
+    assert [re.search(r"at step (\d)", one)[1] for one in said] == ["2", "4"]
+    assert all("is passed over" in one for one in said)
+    assert (one_bench.state.step, one_bench.state.num_skipped) == (4, 2)
+    assert all(one.isfinite().all() for one in one_bench.model.parameters())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from torch import Tensor
 from seq2seq.data.batches import pad
 from seq2seq.errors import SettingsError
 from seq2seq.models.seq2seq import Seq2Seq
+from seq2seq.runtime import is_out_of_memory
 from seq2seq.search.base import Hypothesis, SearchConfig
 from seq2seq.special_tokens import BOS, EOS, SPECIAL_TOKENS
 from seq2seq.tokenizers.base import TokenizerPair
@@ -39,6 +41,9 @@ class Translator:
 
     N sentences give N translations in their order, and a blank sentence gives a blank one without
     asking the model.
+
+    Attributes:
+        batch_size: sentences translated at a time; halved as often as memory does not suffice.
     """
 
     def __init__(
@@ -48,6 +53,7 @@ class Translator:
         self.tokenizers = tokenizers
         self.search = search
         self.device = device
+        self.batch_size = search.batch_size
 
     def translate(
         self, sentences: Sequence[str], on_progress: Callable[[int], object] | None = None
@@ -86,15 +92,30 @@ class Translator:
         if on_progress and len(order) < len(sources):
             on_progress(len(sources) - len(order))
         with evaluating(self.model):
-            for start in range(0, len(order), self.search.batch_size):
-                chosen = order[start : start + self.search.batch_size]
-                ids, mask = pad([sources[index] for index in chosen])
-                best = self.search(self.model, ids.to(self.device), mask.to(self.device))
+            start = 0
+            while chosen := order[start : start + self.batch_size]:
+                best = self._searched([sources[index] for index in chosen])
+                if best is None:
+                    self.batch_size = (len(chosen) + 1) // 2
+                    problem = f"Out of memory with {len(chosen)} sentences at a time"
+                    print(f"{problem}: going on with {self.batch_size}.", file=sys.stderr)
+                    continue
                 for index, hypothesis in zip(chosen, best, strict=True):
                     found[index] = hypothesis
+                start += len(chosen)
                 if on_progress:
                     on_progress(len(chosen))
         return found
+
+    def _searched(self, sources: Sequence[Sequence[int]]) -> list[Hypothesis] | None:
+        """The best hypotheses of a batch; None where it is too large for the memory."""
+        ids, mask = pad(sources)
+        try:
+            return self.search(self.model, ids.to(self.device), mask.to(self.device))
+        except (RuntimeError, MemoryError) as error:
+            if len(sources) == 1 or not is_out_of_memory(error):
+                raise
+            return None
 
     def explain(self, sentence: str) -> Explanation | None:
         """A translation with its attention; None for a blank sentence."""

@@ -16,7 +16,7 @@ from seq2seq.optim.schedules import ScheduleConfig
 from seq2seq.runtime import RuntimeConfig
 from seq2seq.search.base import SearchConfig
 from seq2seq.tokenizers.base import TokenizerConfig
-from seq2seq.training.trainer import TrainingConfig
+from seq2seq.training.config import TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,59 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import torch
 
-from seq2seq.config import Config, Count, NonNegativeInt, Positive
 from seq2seq.data.batches import PairsOf
 from seq2seq.data.batching.base import BatchingConfig, epoch_generator
-from seq2seq.errors import RunError, SettingsError
+from seq2seq.errors import RunError
+from seq2seq.runtime import is_out_of_memory
+from seq2seq.training.config import TrainingConfig
 from seq2seq.training.journal import Journal, duration
-from seq2seq.training.keeper import Checkpoints, Keeper, KeepingConfig
+from seq2seq.training.keeper import Checkpoints, Keeper
 from seq2seq.training.meter import Meter
 from seq2seq.training.state import RunState
-from seq2seq.training.step import Stepper
+from seq2seq.training.step import Stepper, StepResult
 from seq2seq.training.stop import StopRequest
 from seq2seq.training.validation import Validator
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingConfig(Config):
-    """The loop's budget and habits; training ends with the first budget that is spent.
-
-    Attributes:
-        max_epochs: passes over the training pairs.
-        max_steps: optimizer steps.
-        max_minutes: wall-clock, validations included but for the one that ends the run.
-        validate_every_epochs: epochs between validations, unless `validate_every_steps` is given.
-        validate_every_steps: optimizer steps between validations.
-        patience: validations in a row without a better BLEU after which training ends; null never.
-        accumulation: batches whose gradients make one step; their tokens count alike.
-        max_gradient_norm: larger gradients are scaled down to this norm; null leaves them.
-        max_skipped_steps: steps with a loss or gradient that is not finite that are passed over
-            before such a step ends the run.
-        num_samples: translations shown at each validation, and drawn at the end.
-        keeping: when the run is saved, and what is kept.
-    """
-
-    max_epochs: Count | None = 5
-    max_steps: Count | None = None
-    max_minutes: Positive | None = None
-    validate_every_epochs: Count = 1
-    validate_every_steps: Count | None = None
-    patience: Count | None = None
-    accumulation: Count = 1
-    max_gradient_norm: Positive | None = 1.0
-    max_skipped_steps: NonNegativeInt = 0
-    num_samples: NonNegativeInt = 3
-    keeping: KeepingConfig = field(default_factory=KeepingConfig)
-
-    def check(self) -> None:
-        if self.max_epochs is None and self.max_steps is None and self.max_minutes is None:
-            raise SettingsError(
-                "max_epochs", "is null like max_steps and max_minutes: training needs a budget."
-            )
 
 
 class Trainer:
@@ -163,14 +125,30 @@ class Trainer:
     def _step(self, group: list[list[int]]) -> None:
         """One optimizer step over the batches of a group."""
         began = time.monotonic()
-        batches = [self.pairs.batch(indices).to(self.device) for indices in group]
-        done = self.stepper(batches, self.state.step, self._progress())
+        done = self._stepped(group)
         if not done.is_finite:
             self._pass_over(group, done.learning_rate)
             return
         self.state.nll += done.nll
         self.state.num_tokens += done.num_tokens
         self.meter.add(done.nll, done.num_tokens, time.monotonic() - began)
+
+    def _stepped(self, group: list[list[int]]) -> StepResult:
+        """The step, its batches halved as often as memory does not suffice."""
+        try:
+            batches = [self.pairs.batch(indices).to(self.device) for indices in group]
+            return self.stepper(batches, self.state.step, self._progress())
+        except (RuntimeError, MemoryError) as error:
+            most = max(map(len, group))
+            if most == 1 or not is_out_of_memory(error):
+                raise
+        self.optimizer.zero_grad(set_to_none=True)
+        self.journal.say(
+            f"Out of memory at step {self.state.step + 1}, with {most} sentences at a time: it is "
+            f"tried again with {(most + 1) // 2}."
+        )
+        halves = (half for one in group for half in (one[::2], one[1::2]))
+        return self._stepped([half for half in halves if half])
 
     def _pass_over(self, group: list[list[int]], learning_rate: float) -> None:
         """Passes over a step that is not finite. Raises RunError where there were too many."""

@@ -142,3 +142,30 @@ def test_dropout_is_off_inside_and_as_it_was_afterwards(model, tokenizers, was_t
     with pytest.raises(IndexError):
         translator.hypotheses([[1000]])  # no such id
     assert model.training == was_training
+
+
+def test_a_batch_that_is_too_large_for_the_memory_is_split(model, tokenizers, capsys):
+    sizes = []
+
+    class Greedy:
+        batch_size = 5
+
+        def __call__(self, model, source, mask):
+            sizes.append(len(source))
+            if len(source) > most:
+                raise MemoryError
+            return GreedyConfig()(model, source, mask)
+
+    most = 2
+    translator = Translator(model, tokenizers, Greedy(), CPU)
+    sentences = [*SENTENCES, *SENTENCES]
+    expected = Translator(model, tokenizers, GreedyConfig(), CPU).translate(sentences)
+    assert translator.translate(sentences) == expected
+    assert sizes[:4] == [5, 3, 2, 2]
+    assert capsys.readouterr().err.splitlines() == [
+        "Out of memory with 5 sentences at a time: going on with 3.",
+        "Out of memory with 3 sentences at a time: going on with 2.",
+    ]
+    most = 0
+    with pytest.raises(MemoryError):
+        translator.translate(sentences)

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import signal
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
@@ -23,11 +24,12 @@ from seq2seq.optim.optimizers import AdamWConfig
 from seq2seq.optim.schedules import ConstantSchedule, CosineSchedule, LinearSchedule
 from seq2seq.training import keeper
 from seq2seq.training import trainer as module
+from seq2seq.training.config import TrainingConfig
 from seq2seq.training.journal import Journal
 from seq2seq.training.keeper import Checkpoints, KeepingConfig
 from seq2seq.training.state import RunState
 from seq2seq.training.step import Stepper
-from seq2seq.training.trainer import Trainer, TrainingConfig
+from seq2seq.training.trainer import Trainer
 from seq2seq.training.validation import Validation
 
 PAIRS = EncodedPairs(
@@ -440,3 +442,49 @@ def test_so_many_steps_that_are_not_finite_are_passed_over(bench):
     assert all("is passed over" in one for one in said)
     assert (one_bench.state.step, one_bench.state.num_skipped) == (4, 2)
     assert all(one.isfinite().all() for one in one_bench.model.parameters())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limited(ObjectiveConfig):
+    """Cross-entropy with memory for so many sentences at a time, which notes what it is given."""
+
+    most: int
+    sizes: list = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        pass
+
+    def __call__(self, model, batch, progress):
+        self.sizes.append(len(batch.source))
+        if len(batch.source) > self.most:
+            raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
+        return CrossEntropyConfig()(model, batch, progress)
+
+
+@pytest.mark.usefixtures("double_precision")
+def test_a_batch_that_is_too_large_for_the_memory_is_split(bench):
+    """The step is the same: its gradient is that of the whole batch."""
+    model = build_tiny_model().double().eval()
+    weights, said = [], []
+    for most in (6, 2):
+        limited = Limited(most=most)
+        parts = {"objective": limited, "model": deepcopy(model)}
+        one_bench = bench({**parts, "batching": TokenBudgetConfig(max_sentences=6)}, max_steps=2)
+        one_bench.trainer.journal.say = said.append
+        one_bench.run()
+        weights.append(list(one_bench.model.parameters()))
+    assert limited.sizes == [6, 3, 2, 1, 2, 1, 6, 3, 2, 1, 2, 1]
+    assert [one for one in said if one.startswith("Out of memory at step 1")] == [
+        f"Out of memory at step 1, with {one} sentences at a time: it is tried again with {half}."
+        for one, half in ((6, 3), (3, 2))
+    ]
+    for one, other in zip(*weights, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
+
+
+def test_one_sentence_that_is_too_large_ends_the_run(bench):
+    def before(step):
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        bench({"objective": Spied(before=before)}, max_steps=1).run()

@@ -1,0 +1,107 @@
+"""Proves that a run that was killed ends as one that was not.
+
+    python scripts/verify_resume.py [--steps N] [--kills N] [--seed N] [KEY=VALUE ...]
+
+Trains once without interruption, and once with kill -9 at random moments and a resume after each.
+All tensors of both last checkpoints, the optimizer's and the random generators' among them, must be
+equal to the bit. Settings go to both runs; a budget in minutes cannot be among them, as the clock
+decides where it ends.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NoReturn
+
+TRAIN = Path(__file__).resolve().with_name("train.py")
+TENSORS = ("weights.safetensors", "training.safetensors")
+
+
+def main() -> int:
+    """The exit code: 0 where the runs are equal, 1 where they are not."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=40, help="optimizer steps of each run")
+    parser.add_argument("--kills", type=int, default=3, help="how often the second is killed")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE")
+    given = parser.parse_args()
+    budget = ["training.max_epochs=null", f"training.max_steps={given.steps}"]
+    saved_often = f"training.keeping.every_steps={max(1, given.steps // 10)}"
+    command = [*given.settings, *budget, "training.max_minutes=null", saved_often]
+    moments = random.Random(given.seed)
+    with tempfile.TemporaryDirectory(prefix="verify_resume") as folder:
+        straight, killed = Path(folder, "straight"), Path(folder, "killed")
+        began = time.monotonic()
+        print(f"{given.steps} steps without interruption: ", end="", flush=True)
+        finish(start([*command, f"run_dir={straight}"]))
+        seconds = time.monotonic() - began
+        print(f"{seconds:.1f} s", flush=True)
+        for _ in range(given.kills):
+            process, moment = go_on(killed, command), moments.uniform(0, seconds)
+            time.sleep(moment)
+            if process.poll() is not None:  # it was done before
+                finish(process)
+            process.kill()
+            process.wait()
+            print(
+                f"kill -9 after {moment:.1f} s, the last checkpoint at step {step_of(killed)}",
+                flush=True,
+            )
+        finish(go_on(killed, command))
+        differ = [
+            name
+            for name in TENSORS
+            if (straight / "last" / name).read_bytes() != (killed / "last" / name).read_bytes()
+        ]
+    print(f"{', '.join(differ)}: not equal" if differ else "equal to the bit")
+    return 1 if differ else 0
+
+
+def go_on(run: Path, command: list[str]) -> "subprocess.Popen[str]":
+    """A run from its last checkpoint, or from the start where it has none."""
+    has_begun = step_of(run) is not None
+    return start([f"resume={run}"] if has_begun else [*command, f"run_dir={run}"])
+
+
+def start(command: list[str]) -> "subprocess.Popen[str]":
+    """A training under way."""
+    return subprocess.Popen(
+        [sys.executable, str(TRAIN), *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
+def finish(process: "subprocess.Popen[str]") -> None:
+    """Waits for the end of a training; ends the program where it fails."""
+    _, said = process.communicate()
+    if process.returncode:
+        fail(said.strip().splitlines()[-1].removeprefix("error: "))
+
+
+def step_of(run: Path) -> int | None:
+    """Where a run's last checkpoint stands; None where there is none.
+
+    A kill in the middle of a save leaves it under one of the other names.
+    """
+    for name in ("last", "last.new", "last.old"):
+        if (run / name / "checkpoint.json").is_file():
+            about = json.loads((run / name / "checkpoint.json").read_text(encoding="utf-8"))
+            return int(about["state"]["step"])
+    return None
+
+
+def fail(problem: str) -> NoReturn:
+    """Ends the program."""
+    print(f"error: {problem}", file=sys.stderr)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

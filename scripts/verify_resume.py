@@ -3,9 +3,9 @@
     python scripts/verify_resume.py [--steps N] [--kills N] [--seed N] [KEY=VALUE ...]
 
 Trains once without interruption, and once with kill -9 at random moments and a resume after each.
-All tensors of both last checkpoints, the optimizer's and the random generators' among them, must be
-equal to the bit. Settings go to both runs; a budget in minutes cannot be among them, as the clock
-decides where it ends.
+All tensors of both last checkpoints, the optimizer's among them, must be equal to the bit.
+Settings go to both runs; a budget in minutes cannot be among them, as the clock decides where
+it ends.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 TRAIN = Path(__file__).resolve().with_name("train.py")
-TENSORS = ("weights.safetensors", "training.safetensors")
+TENSORS = ("weights.safetensors", "optimizer.safetensors")
 
 
 def main() -> int:

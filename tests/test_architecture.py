@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     {"errors", "special_tokens"},
     {"config"},
-    {"nn", "overrides", "runtime", "tokenizers"},
+    {"nn", "overrides", "processes", "runtime", "tokenizers"},
     {"data", "models"},
     {"objectives", "optim", "search"},
     {"evaluation"},

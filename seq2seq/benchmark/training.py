@@ -181,11 +181,14 @@ class _Bench:
                     stages.start()
                     batches = [self.pairs.batch(indices).to(self.device) for indices in group]
                     stages.end("data")
-                    self.stepper(batches, step, progress=0.0)
+                    self.stepper(batches, self._tokens_of(group), step, progress=0.0)
             return
         for step, group in enumerate(self.groups):
             batches = [self.pairs.batch(indices).to(self.device) for indices in group]
-            self.stepper(batches, step, progress=0.0)
+            self.stepper(batches, self._tokens_of(group), step, progress=0.0)
+
+    def _tokens_of(self, group: list[list[int]]) -> int:
+        return sum(map(self.pairs.num_tokens, group))
 
     @property
     def _plain_tokens(self) -> int:

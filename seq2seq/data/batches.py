@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -115,6 +115,10 @@ class EncodedPairs:
             (len(source), len(target) + 1)
             for source, target in zip(self.source, self.target, strict=True)
         ]
+
+    def num_tokens(self, indices: Iterable[int]) -> int:
+        """Target tokens of some pairs, EOS counted."""
+        return sum(len(self.target[index]) + 1 for index in indices)
 
     def batch(self, indices: Sequence[int]) -> Batch:
         """The tensors of some pairs."""

@@ -23,13 +23,12 @@ CPU = torch.device("cpu")
 
 def average(settings: AverageSettings) -> int:
     """Writes a checkpoint with the mean weights of others."""
-    if settings.run is not None:
-        run = Path(settings.run)
-        checkpoints = kept(run, settings.of, settings.num)
-        folder = Path(settings.output or run / "average")
+    run = Path(settings.run)
+    if settings.steps:
+        checkpoints = [Checkpoint.open(run / step_name(one)) for one in settings.steps]
     else:
-        checkpoints = [Checkpoint.open(Path(one)) for one in settings.checkpoints]
-        folder = Path(settings.output or "")
+        checkpoints = kept(run, settings.of, settings.num)
+    folder = Path(settings.output or run / "average")
     if folder.exists():
         raise RunError(f"{folder} is there already. Choose another output.")
     check_writable(folder)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from seq2seq.models.seq2seq import Seq2Seq
+from seq2seq.processes import Processes
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.training import atomic
 from seq2seq.training.checkpoint import save_checkpoint
@@ -19,7 +20,7 @@ from seq2seq.training.state import RunState
 
 @dataclass(frozen=True)
 class RunCheckpoints(Checkpoints):
-    """What is saved of a run, and where; `last` alone can be gone on from."""
+    """What is saved of a run, by the first process; `last` alone can be gone on from."""
 
     folder: Path
     model: Seq2Seq
@@ -27,8 +28,11 @@ class RunCheckpoints(Checkpoints):
     settings: Mapping[str, Any]
     state: RunState
     optimizer: torch.optim.Optimizer
+    processes: Processes
 
     def save(self, name: str) -> None:
+        if not self.processes.is_first:
+            return
         save_checkpoint(
             self.folder / name,
             model=self.model,
@@ -40,5 +44,5 @@ class RunCheckpoints(Checkpoints):
 
     def keep(self, names: set[str]) -> None:
         for path in self.folder.glob(step_name("*")):
-            if path.name not in names:
+            if self.processes.is_first and path.name not in names:
                 atomic.remove(path)

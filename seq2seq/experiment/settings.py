@@ -115,19 +115,17 @@ class AverageSettings(Config):
     Attributes:
         run: a run's folder, of whose kept checkpoints ...
         of: ... the best or the last ...
-        num: ... so many are averaged.
-        checkpoints: folders of checkpoints, instead of a run.
+        num: ... so many are averaged; or those ...
+        steps: ... of these steps.
         output: folder of the new checkpoint; null is RUN/average.
     """
 
-    run: str | None = None
+    run: str
     of: Literal["best", "last"] = "best"
     num: Count = 5
-    checkpoints: tuple[str, ...] = ()
+    steps: tuple[Count, ...] | None = None
     output: str | None = None
 
     def check(self) -> None:
-        if (self.run is None) != bool(self.checkpoints):
-            raise SettingsError("run", "or `checkpoints` must be given, and not both.")
-        if self.run is None and self.output is None:
-            raise SettingsError("output", "must be given: where does their average go?")
+        if self.steps == ():
+            raise SettingsError("steps", "names none. Give them as steps=[100,200].")

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from tempfile import TemporaryDirectory
 
 import torch
 
@@ -15,27 +16,25 @@ from seq2seq.data.batches import EncodedPairs, pairs_by_epoch
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import DataError, UserError
 from seq2seq.evaluation.translator import Translator
-from seq2seq.experiment.apply import about_checkpoint, build_model
-from seq2seq.experiment.average import average_into, kept
+from seq2seq.experiment.apply import build_model
+from seq2seq.experiment.conclude import conclude
 from seq2seq.experiment.outputs import (
     described,
-    draw_attention,
     held,
-    score_split,
 )
 from seq2seq.experiment.run_checkpoints import RunCheckpoints
 from seq2seq.experiment.run_folder import as_saved, changes_on_resume, check_free, run_folder
 from seq2seq.experiment.settings import TrainSettings
+from seq2seq.processes import ALONE, Processes
 from seq2seq.runtime import describe
 from seq2seq.special_tokens import UNK
-from seq2seq.tokenizers.base import TokenizerPair
+from seq2seq.tokenizers.base import TokenizerConfig, TokenizerPair
 from seq2seq.training.checkpoint import (
     SETTINGS_FILE,
     Checkpoint,
     save_settings,
 )
-from seq2seq.training.journal import Journal, duration
-from seq2seq.training.keeper import KeepingConfig
+from seq2seq.training.journal import Journal
 from seq2seq.training.state import RunState
 from seq2seq.training.step import Stepper
 from seq2seq.training.trainer import Trainer
@@ -50,11 +49,15 @@ def train(settings: TrainSettings) -> int:
     """
     device = settings.runtime.start()
     _check_model(settings)
+    processes = Processes.join(device)
+    settings = replace(settings, run_dir=processes.agree(settings.run_dir))
+    if not processes.is_first:
+        return _train(settings, Path(settings.resume or settings.run_dir), device, processes)
     run_dir, is_new = run_folder(settings)
     try:
         with held(run_dir):
             check_free(settings, run_dir)
-            return _train(settings, run_dir, device)
+            return _train(settings, run_dir, device, processes)
     except UserError:
         if is_new:
             with suppress(OSError):  # it holds what was saved
@@ -62,13 +65,16 @@ def train(settings: TrainSettings) -> int:
         raise
 
 
-def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
+def _train(
+    settings: TrainSettings, run_dir: Path, device: torch.device, processes: Processes
+) -> int:
     """`train` in a folder that is its own."""
     checkpoint = Checkpoint.open(run_dir / "last") if settings.resume else None
     changes = changes_on_resume(settings, checkpoint) if checkpoint else []
-    journal = Journal(run_dir)
+    journal = Journal(run_dir, is_silent=not processes.is_first)
     journal.say(f"run       {run_dir}")
-    journal.say(f"machine   {describe(device)}")
+    several = f", {processes.size} processes" if processes.size > 1 else ""
+    journal.say(f"machine   {describe(device)}{several}")
 
     pairs = _read(settings.data, "train")
     validation = _read(settings.data, "validation")
@@ -77,13 +83,13 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
         tokenizers = TokenizerPair.load(settings.tokenizer, checkpoint.tokenizer_folder)
     else:
         journal.say("data      making the vocabulary ...")
-        tokenizers = TokenizerPair.train(settings.tokenizer, pairs.source, pairs.target)
+        tokenizers = _new_tokenizers(settings.tokenizer, pairs, processes)
     encoded = EncodedPairs.encode(pairs, tokenizers)
     model = build_model(settings.model, tokenizers).to(device)
     optimizer = settings.optimizer.build(model.parameters())
     if checkpoint:
         checkpoint.load_weights(model)
-        checkpoint.load_training(optimizer)
+        checkpoint.load_optimizer(optimizer)
     state = checkpoint.state if checkpoint else RunState()
     translator = Translator(model, tokenizers, settings.search, device)
     validator = Validator(
@@ -92,6 +98,7 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
         settings.batching,
         lowercase=settings.lowercase_scores,
         num_samples=settings.training.num_samples,
+        processes=processes,
     )
     for line in _about(encoded, validation, tokenizers):
         journal.say(f"data      {line}")
@@ -99,7 +106,7 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
     journal.say(f"search    {described(settings.search)}")
 
     tree = as_saved(replace(settings, run_dir=str(run_dir), resume=None))
-    checkpoints = RunCheckpoints(run_dir, model, tokenizers, tree, state, optimizer)
+    checkpoints = RunCheckpoints(run_dir, model, tokenizers, tree, state, optimizer, processes)
     trainer = Trainer(
         settings.training,
         stepper=Stepper(
@@ -108,6 +115,7 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
             optimizer,
             settings.schedule,
             settings.training.max_gradient_norm,
+            processes,
         ),
         batching=settings.batching,
         pairs=pairs_by_epoch(pairs, encoded, tokenizers, settings.runtime.seed),
@@ -122,7 +130,8 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
     validator.rehearse(longest, test.source if test else ())
     if not checkpoint:
         checkpoints.save("last")  # so that a run killed early can go on, too
-    save_settings(run_dir / SETTINGS_FILE, tree)
+    if processes.is_first:
+        save_settings(run_dir / SETTINGS_FILE, tree)
     if trainer.is_finished:
         journal.say("resume    nothing is left to train: raise the budget, training.max_epochs say")
     elif checkpoint:
@@ -130,12 +139,28 @@ def _train(settings: TrainSettings, run_dir: Path, device: torch.device) -> int:
     for change in changes:
         journal.say(f"resume    {change}")
     stopped_by = trainer.run()
+    processes.leave()
     if stopped_by is not None:
         journal.say(f"stopped after step {state.step:,}; the run is saved. Go on with:")
         journal.say(f"  python scripts/train.py resume={quote(str(run_dir))}")
         return 128 + stopped_by
-    _conclude(settings, run_dir, translator, validator, test, journal)
+    if processes.is_first:
+        validator.processes = ALONE
+        conclude(settings, run_dir, translator, validator, test, journal)
     return 0
+
+
+def _new_tokenizers(
+    config: TokenizerConfig, pairs: ParallelText, processes: Processes
+) -> TokenizerPair:
+    """Tokenizers that the first process makes for all."""
+    if processes.size == 1:
+        return TokenizerPair.train(config, pairs.source, pairs.target)
+    with TemporaryDirectory() as folder:
+        if processes.is_first:
+            TokenizerPair.train(config, pairs.source, pairs.target).save(Path(folder))
+        processes.copy(Path(folder))
+        return TokenizerPair.load(config, Path(folder))
 
 
 def _check_model(settings: TrainSettings) -> None:
@@ -171,70 +196,3 @@ def _about(
         for side in (held_out.source, held_out.target)
     ]
     yield f"unknown tokens in validation {shares[0]:.2%} -> {shares[1]:.2%}"
-
-
-def _conclude(
-    settings: TrainSettings,
-    run_dir: Path,
-    translator: Translator,
-    validator: Validator,
-    test: ParallelText | None,
-    journal: Journal,
-) -> None:
-    """Tests the best checkpoint, draws its attention, and says where everything is."""
-    best = Checkpoint.open(run_dir / "best")
-    journal.say(
-        f"\nbest validation BLEU {best.state.best_score:.2f} at step {best.state.best_step:,}, "
-        f"after {duration(best.state.seconds)}"
-    )
-    tested = _averaged(settings.training.keeping, run_dir, best, translator, validator, journal)
-    tested.load_weights(translator.model)
-    if test is not None:
-        scores = score_split(
-            translator,
-            test,
-            run_dir / "test",
-            lowercase=settings.lowercase_scores,
-            about=about_checkpoint(tested),
-        )
-        for score in scores:
-            print(f"test {score}")
-        print(f"  search: {described(settings.search)}")
-        journal.say(f"test translations and scores\n    {run_dir / 'test'}")
-    num_pictures = 0
-    if translator.model.attends:
-        sources = translator.encode([validator.pairs.source[index] for index in validator.shown])
-        hypotheses = translator.hypotheses(sources)
-        num_pictures = draw_attention(translator, sources, hypotheses, run_dir / "attention")
-    journal.say(f"checkpoints\n    {run_dir / 'best'}\n    {run_dir / 'last'}")
-    if num_pictures:
-        journal.say(f"attention pictures\n    {run_dir / 'attention'}")
-    journal.say("translate with")
-    command = f"python scripts/translate.py checkpoint={quote(str(tested.folder))}"
-    journal.say(f"    {command} < INPUT > OUTPUT")
-
-
-def _averaged(
-    keeping: KeepingConfig,
-    run_dir: Path,
-    best: Checkpoint,
-    translator: Translator,
-    validator: Validator,
-    journal: Journal,
-) -> Checkpoint:
-    """The average that was asked for, where it is better on validation than the best."""
-    if keeping.average is None:
-        return best
-    checkpoints = kept(run_dir, keeping.average, getattr(keeping, f"num_{keeping.average}"))
-    average_into(run_dir / "average", checkpoints)
-    average = Checkpoint.open(run_dir / "average")
-    average.load_weights(translator.model)
-    found = validator()
-    is_better = best.state.best_score is None or found.bleu.value > best.state.best_score
-    steps = ", ".join(f"{one.state.step:,}" for one in checkpoints)
-    journal.say(
-        f"average of the {keeping.average} {len(checkpoints)} (steps {steps}): "
-        f"valid ppl {found.perplexity:.2f}  BLEU {found.bleu.value:.2f}"
-        f"{'  (better, so it is tested)' if is_better else ''}"
-    )
-    return average if is_better else best

@@ -16,11 +16,9 @@ import torch
 import yaml
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from seq2seq.errors import CheckpointError, RunError
 from seq2seq.models.seq2seq import Seq2Seq
-from seq2seq.runtime import random_state, restore_random_state
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.training import atomic, optimizer_state
 from seq2seq.training.atomic import PART
@@ -33,7 +31,7 @@ FORMAT = 3
 ABOUT_FILE = "checkpoint.json"
 SETTINGS_FILE = "settings.yaml"
 WEIGHTS_FILE = "weights.safetensors"
-TRAINING_FILE = "training.safetensors"
+OPTIMIZER_FILE = "optimizer.safetensors"
 TOKENIZER_FOLDER = "tokenizer"
 
 
@@ -95,15 +93,12 @@ class Checkpoint:
                 parameter.copy_(found[name])
         self._check_that_it_is_still_there()
 
-    def load_training(self, optimizer: torch.optim.Optimizer) -> None:
-        """Restores the optimizer and the random generators. Raises CheckpointError."""
-        path = self.folder / TRAINING_FILE
+    def load_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
+        """Restores what the optimizer keeps. Raises CheckpointError."""
+        path = self.folder / OPTIMIZER_FILE
         try:
             tensors = load_file(str(path))
-            restore_random_state(_under("random.", tensors))
-            optimizer_state.unpack(
-                _under("optimizer.", tensors), optimizer, has_stepped=self.state.step > 0
-            )
+            optimizer_state.unpack(tensors, optimizer, has_stepped=self.state.step > 0)
         except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"{path} cannot be used: {_first_line(error)}") from None
 
@@ -183,7 +178,7 @@ def save_checkpoint(
         tokenizers: kept beside them.
         settings: the run's, as a tree.
         state: where the run stands.
-        optimizer: given where training can go on from here; the random generators go with it.
+        optimizer: given where training can go on from here.
 
     Raises:
         RunError: it cannot be written; the one before is untouched.
@@ -199,10 +194,7 @@ def save_checkpoint(
         tokenizers.save(part / TOKENIZER_FOLDER)
         save_settings(part / SETTINGS_FILE, settings)
         if optimizer is not None:
-            tensors = {f"random.{name}": one for name, one in random_state().items()}
-            for name, one in optimizer_state.pack(optimizer).items():
-                tensors[f"optimizer.{name}"] = one
-            save_file(tensors, str(part / TRAINING_FILE))
+            save_file(optimizer_state.pack(optimizer), str(part / OPTIMIZER_FILE))
         about = {"format": FORMAT, "state": state.as_dict()}
         atomic.write_text(part / ABOUT_FILE, json.dumps(about, indent=2))
         atomic.seal(part)
@@ -229,12 +221,6 @@ def _read(folder: Path, name: str, parse: Any) -> Any:
 
 def _load_yaml(text: str) -> Any:
     return _PlainLoader(text).get_single_data()
-
-
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)
-    }
 
 
 def _first_line(error: Exception) -> str:

@@ -18,23 +18,29 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class Journal:
-    """A progress bar, lines above it, and a file of metrics."""
+    """A progress bar, lines above it, and a file of metrics; a silent one does nothing."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, is_silent: bool = False) -> None:
         self.folder = folder
+        self.is_silent = is_silent
         self._bar: tqdm[Any] | None = None
         self._last_line = time.monotonic()
 
     def say(self, text: str = "") -> None:
         """A line for the person who watches, who may be gone, on the standard error."""
-        with suppress(OSError):
-            tqdm.write(text, file=sys.stderr)
+        if not self.is_silent:
+            with suppress(OSError):
+                tqdm.write(text, file=sys.stderr)
 
     def open_bar(self) -> None:
         """Shows the bar, where there is a terminal to show it on."""
         layout = "{percentage:3.0f}% {bar} {desc}"
         self._bar = tqdm(
-            total=1.0, bar_format=layout, disable=None, leave=False, dynamic_ncols=True
+            total=1.0,
+            bar_format=layout,
+            disable=self.is_silent or None,
+            leave=False,
+            dynamic_ncols=True,
         )
 
     def close_bar(self) -> None:
@@ -54,6 +60,8 @@ class Journal:
 
     def write_metrics(self, history: Sequence[dict[str, Any]]) -> None:
         """Writes the file anew, one JSON record for each validation."""
+        if self.is_silent:
+            return
         part = self.folder / (METRICS_FILE + ".part")
         with open(part, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in history)

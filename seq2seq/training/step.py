@@ -12,6 +12,7 @@ from seq2seq.data.batches import Batch
 from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.objectives.base import ObjectiveConfig
 from seq2seq.optim.schedules import ScheduleConfig
+from seq2seq.processes import ALONE, Processes
 
 
 @dataclass(frozen=True)
@@ -19,14 +20,12 @@ class StepResult:
     """What a step found.
 
     Attributes:
-        nll: sum of unsmoothed negative log-likelihoods, in nats ...
-        num_tokens: ... of this many real target tokens, EOS counted.
+        nll: sum of unsmoothed negative log-likelihoods of all processes' tokens, in nats.
         learning_rate: of the first group of parameters.
         is_finite: whether loss and gradient were; where not, no weight has moved.
     """
 
     nll: float
-    num_tokens: int
     learning_rate: float
     is_finite: bool
 
@@ -41,28 +40,40 @@ class Stepper:
         optimizer: torch.optim.Optimizer,
         schedule: ScheduleConfig,
         max_gradient_norm: float | None,
+        processes: Processes = ALONE,
     ) -> None:
         self.model = model
         self.objective = objective
         self.optimizer = optimizer
         self.schedule = schedule
         self.max_gradient_norm = max_gradient_norm or float("inf")
+        self.processes = processes
         self.peak_rates = [group["lr"] for group in optimizer.param_groups]
 
-    def __call__(self, batches: Sequence[Batch], step: int, progress: float) -> StepResult:
-        """One step: number `step` from 0, when a share `progress` of the budget is used."""
+    def __call__(
+        self, batches: Sequence[Batch], num_tokens: int, step: int, progress: float
+    ) -> StepResult:
+        """One step.
+
+        Args:
+            batches: this process's share.
+            num_tokens: real target tokens of all processes, EOS counted.
+            step: its number, from 0.
+            progress: the share of the budget that is used.
+        """
         factor = self.schedule.factor(step, progress)
         for rate, group in zip(self.peak_rates, self.optimizer.param_groups, strict=True):
             group["lr"] = rate * factor
-        num_tokens = sum(batch.num_tokens for batch in batches)
         nll = 0.0
         for batch in batches:
             loss = self.objective(self.model, batch, progress)
             (loss.total / num_tokens).backward()
             nll += float(loss.parts["nll"])
+        self.processes.sum_gradients(self.model.parameters())
+        (nll,) = self.processes.sum(nll)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_gradient_norm)
         is_finite = bool(torch.isfinite(norm))
         if is_finite:
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return StepResult(nll, num_tokens, self.peak_rates[0] * factor, is_finite)
+        return StepResult(nll, self.peak_rates[0] * factor, is_finite)

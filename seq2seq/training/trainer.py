@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 
 from seq2seq.data.batches import PairsOf
 from seq2seq.data.batching.base import BatchingConfig, epoch_generator
 from seq2seq.errors import RunError
-from seq2seq.runtime import is_out_of_memory
+from seq2seq.runtime import is_out_of_memory, seed_step
 from seq2seq.training.config import TrainingConfig
 from seq2seq.training.journal import Journal, duration
 from seq2seq.training.keeper import Checkpoints, Keeper
@@ -47,6 +47,7 @@ class Trainer:
         self.validator = validator
         self.state = state
         self.journal = journal
+        self.processes = stepper.processes
         self.keeper = Keeper(config.keeping, state, checkpoints)
         self.seed = seed
         self.device = device
@@ -68,6 +69,7 @@ class Trainer:
             self.journal.write_metrics(self.state.history)
         self.journal.open_bar()
         try:
+            asked = 0
             with StopRequest() as request:
                 for group in self._groups():
                     self._step(group)
@@ -78,17 +80,19 @@ class Trainer:
                         self._validate()
                     else:
                         self.keeper.after_step()
-                    if self.is_finished or request.signal is not None:
+                    asked = int(self.processes.max(request.signal or 0)[0])
+                    if self.is_finished or asked:
                         break
                 if self.is_finished and self.state.best_score is None:
                     self._validate()  # a resumed run, its new budget spent before any validation
                 self.keeper.save_last()
         finally:
             self.journal.close_bar()
-        return request.signal
+        return asked or None
 
     def _tell_time(self) -> None:
-        self.state.seconds = time.monotonic() - self.started
+        """All processes go by one clock, since budgets and rates depend on it."""
+        (self.state.seconds,) = self.processes.max(time.monotonic() - self.started)
 
     def _groups(self) -> Iterator[list[list[int]]]:
         """The batches of each coming step, from where the run stands; ends when it is finished."""
@@ -125,19 +129,21 @@ class Trainer:
     def _step(self, group: list[list[int]]) -> None:
         """One optimizer step over the batches of a group."""
         began = time.monotonic()
-        done = self._stepped(group)
+        num_tokens = sum(map(self.pairs.num_tokens, group))
+        seed_step(self.seed, self.state.step, self.processes.rank)
+        done = self._stepped([self.processes.share(one) for one in group], num_tokens)
         if not done.is_finite:
             self._pass_over(group, done.learning_rate)
             return
         self.state.nll += done.nll
-        self.state.num_tokens += done.num_tokens
-        self.meter.add(done.nll, done.num_tokens, time.monotonic() - began)
+        self.state.num_tokens += num_tokens
+        self.meter.add(done.nll, num_tokens, time.monotonic() - began)
 
-    def _stepped(self, group: list[list[int]]) -> StepResult:
+    def _stepped(self, group: list[Sequence[int]], num_tokens: int) -> StepResult:
         """The step, its batches halved as often as memory does not suffice."""
         try:
-            batches = [self.pairs.batch(indices).to(self.device) for indices in group]
-            return self.stepper(batches, self.state.step, self._progress())
+            batches = [self.pairs.batch(indices).to(self.device) for indices in group if indices]
+            return self.stepper(batches, num_tokens, self.state.step, self._progress())
         except (RuntimeError, MemoryError) as error:
             most = max(map(len, group))
             if most == 1 or not is_out_of_memory(error):
@@ -148,7 +154,7 @@ class Trainer:
             f"tried again with {(most + 1) // 2}."
         )
         halves = (half for one in group for half in (one[::2], one[1::2]))
-        return self._stepped([half for half in halves if half])
+        return self._stepped(list(halves), num_tokens)
 
     def _pass_over(self, group: list[list[int]], learning_rate: float) -> None:
         """Passes over a step that is not finite. Raises RunError where there were too many."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -15,6 +15,7 @@ from seq2seq.errors import RunError
 from seq2seq.evaluation.metrics import Score, bleu
 from seq2seq.evaluation.translator import Translator, evaluating
 from seq2seq.objectives.cross_entropy import CrossEntropyConfig
+from seq2seq.processes import ALONE, Processes
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,14 @@ class Validator:
         *,
         lowercase: bool,
         num_samples: int,
+        processes: Processes = ALONE,
     ) -> None:
         self.pairs = pairs
         self.translator = translator
         self.encoded = EncodedPairs.encode(pairs, translator.tokenizers)
         self.batches = batching.plan(self.encoded.lengths, epoch_generator(0, 0))
         self.lowercase = lowercase
+        self.processes = processes
         step = max(1, len(pairs) // max(1, num_samples))
         self.shown = range(0, len(pairs), step)[:num_samples]
 
@@ -58,13 +61,18 @@ class Validator:
 
         def count(num_sentences: int) -> None:
             nonlocal num_done
-            num_done += num_sentences
-            tell(f"validating {num_done:,} of {len(self.pairs):,}")
+            num_done += num_sentences * self.processes.size
+            tell(f"validating {min(num_done, len(self.pairs)):,} of {len(self.pairs):,}")
 
         tell("validating ...")
         perplexity = self._perplexity(self.encoded, self.batches)  # refuses a model that diverged
-        translations = self.translator.translate(self.pairs.source, count)
-        score = bleu(translations, self.pairs.target, lowercase=self.lowercase)
+        mine = self.translator.translate(self.processes.share(self.pairs.source), count)
+        translations = self.processes.gather_texts(mine, len(self.pairs))
+        if self.processes.is_first:
+            score = bleu(translations, self.pairs.target, lowercase=self.lowercase)
+        else:
+            score = Score("BLEU", 0.0, "")
+        score = replace(score, value=self.processes.max(score.value)[0])
         samples = [
             (self.pairs.source[index], self.pairs.target[index], translations[index])
             for index in self.shown
@@ -91,13 +99,14 @@ class Validator:
     @torch.inference_mode()
     def _perplexity(self, pairs: EncodedPairs, batches: list[list[int]]) -> float:
         objective = CrossEntropyConfig(label_smoothing=0.0)
-        nll, num_tokens = 0.0, 0
+        nll, num_tokens = 0.0, 0.0
         with evaluating(self.translator.model) as model:
-            for indices in batches:
+            for indices in self.processes.share(batches):
                 batch = pairs.batch(indices).to(self.translator.device)
                 loss = objective(model, batch, progress=0.0)
                 nll += float(loss.total)
                 num_tokens += loss.num_tokens
+        nll, num_tokens = self.processes.sum(nll, num_tokens)
         if not math.isfinite(nll):
             raise RunError(
                 "The loss on the validation text is not finite. Earlier checkpoints are whole. "

@@ -190,6 +190,6 @@ def test_fifty_steps_are_those_of_the_plain_implementation(name, double_precisio
             theirs = plain_loss(plain, batch, 0.1)
         losses.append(float(ours))
         assert float(ours) == pytest.approx(float(theirs), rel=1e-9)
-        stepper([batch], step, 0.0)
+        stepper([batch], batch.num_tokens, step, 0.0)
         plain_step(plain, optimizer, batch, 0.1, 1.0)
     assert sum(losses[-10:]) < 0.9 * sum(losses[:10])

@@ -33,9 +33,11 @@ from seq2seq.experiment import (
     align,
     average,
     evaluate,
+    run_checkpoints,
     train,
     translate,
 )
+from seq2seq.training import atomic
 from seq2seq.training.checkpoint import Checkpoint
 from seq2seq.training.keeper import KeepingConfig
 from seq2seq.training.trainer import Trainer
@@ -223,7 +225,7 @@ def test_killed_before_its_first_checkpoint_a_run_can_be_started_again(files, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(sys.modules["seq2seq.experiment.train"], "save_checkpoint", killed)
+        patched.setattr(run_checkpoints, "save_checkpoint", killed)
         with pytest.raises(KeyboardInterrupt):
             train(tiny(files))
     (files / "run" / ".lock").touch()
@@ -524,6 +526,7 @@ def test_the_python_door_translates_and_leaves_the_process_alone(files, run):
 def test_settings_of_another_version_are_refused_by_name(files, run):
     path = run / "best" / "settings.yaml"
     path.write_text(path.read_text("utf-8").replace("bidirectional", "bothways"), "utf-8")
+    atomic.seal(run / "best")
     with pytest.raises(
         CheckpointError, match=r"settings that do not fit: `model.encoder.bothways`"
     ):
@@ -572,7 +575,7 @@ def test_the_best_are_averaged_at_the_end_when_asked_for(files, capsys):
         assert is_tested == (float(said[1]) > best)
 
 
-def test_a_run_or_some_checkpoints_are_averaged(files, capsys):
+def test_what_a_run_kept_is_averaged_afterwards(files, capsys):
     assert train(tiny(files, *KEEP_THREE)) == 0
     run = files / "run"
     kept = tuple(sorted(str(one) for one in run.glob("step-*")))
@@ -581,7 +584,9 @@ def test_a_run_or_some_checkpoints_are_averaged(files, capsys):
     capsys.readouterr()
     assert average(AverageSettings(run=str(run), num=3)) == 0
     assert capsys.readouterr().err.splitlines()[1:] == [f"    {one}" for one in kept]
-    assert average(AverageSettings(checkpoints=kept, output=str(files / "mean"))) == 0
+    steps = tuple(int(one.rpartition("-")[2]) for one in kept)
+    mean = AverageSettings(run=str(run), steps=steps, output=str(files / "mean"))
+    assert average(mean) == 0
     assert weights_of(run, "average") == weights_of(files, "mean") == expected
     assert load_translator(run / "average").translate(["the cat"]) != [""]
 
@@ -590,16 +595,15 @@ def test_a_run_or_some_checkpoints_are_averaged(files, capsys):
     with pytest.raises(CheckpointError, match=r"step-\d is not there\. Train with .*num_last=2"):
         average(AverageSettings(run=str(run), of="last", num=2, output=str(files / "other")))
     assert train(tiny(files, f"run_dir={files}/other", "model.encoder.hidden_dim=9")) == 0
-    unlike = (kept[0], f"{files}/other/best")
-    with pytest.raises(CheckpointError, match=r"other/best has another model than .*step"):
-        average(AverageSettings(checkpoints=unlike, output=str(files / "third")))
+    (files / "other" / "best").rename(run / "step-1000")
+    unlike = AverageSettings(run=str(run), steps=(steps[0], 1000), output=str(files / "third"))
+    with pytest.raises(CheckpointError, match=r"step-1000 has another model than .*step"):
+        average(unlike)
     assert not (files / "third").exists()
 
 
 def test_what_cannot_be_averaged_is_refused():
     with pytest.raises(SettingsError, match="`average` is best, which needs num_best of 2"):
         KeepingConfig(average="best")
-    with pytest.raises(SettingsError, match="`run` or `checkpoints` must be given"):
-        AverageSettings()
-    with pytest.raises(SettingsError, match="`output` must be given"):
-        AverageSettings(checkpoints=("a",))
+    with pytest.raises(SettingsError, match="`steps` names none"):
+        AverageSettings(run="run", steps=())

@@ -138,7 +138,12 @@ def _train(
         journal.say(f"resume    after step {state.step:,}")
     for change in changes:
         journal.say(f"resume    {change}")
-    stopped_by = trainer.run()
+    try:
+        stopped_by = trainer.run()
+    except KeyboardInterrupt:  # for the second time, so it ends here and now
+        journal.say(f"stopped at step {state.step + 1:,}. From the last checkpoint, go on with:")
+        journal.say(f"  python scripts/train.py resume={quote(str(run_dir))}")
+        raise
     processes.leave()
     if stopped_by is not None:
         journal.say(f"stopped after step {state.step:,}; the run is saved. Go on with:")

@@ -203,8 +203,15 @@ def save_checkpoint(
     except (OSError, SafetensorError) as error:
         shutil.rmtree(part, ignore_errors=True)
         raise RunError(
-            f"{folder} cannot be written: {_first_line(error)} What was saved before is whole."
+            f"{folder} cannot be written: {_first_line(error)} It takes about "
+            f"{_megabytes(model, optimizer):.1f} MB. What was saved before is whole."
         ) from None
+
+
+def _megabytes(model: Seq2Seq, optimizer: torch.optim.Optimizer | None) -> float:
+    """What the tensors of a checkpoint take."""
+    kept = [*model.parameters(), *(optimizer_state.pack(optimizer).values() if optimizer else ())]
+    return sum(one.numel() * one.element_size() for one in kept) / 1e6
 
 
 def _read(folder: Path, name: str, parse: Any) -> Any:

@@ -16,6 +16,7 @@ import torch
 import yaml
 from safetensors.torch import load_file, save_file
 
+from seq2seq import load_translator
 from seq2seq.errors import CheckpointError, RunError
 from seq2seq.models.decoders.bahdanau import BahdanauDecoderConfig
 from seq2seq.models.encoders.recurrent import RecurrentEncoderConfig
@@ -381,9 +382,10 @@ def test_a_failing_disk_keeps_what_was_there(run, monkeypatch):
             patch.setattr(owner, name, fail)
             with pytest.raises(RunError) as failed:
                 run.save()
+        size = sum(one.numel() for one in run.model.parameters()) * 4 * 3 / 1e6
         assert str(failed.value) == (
-            f"{run.folder} cannot be written: No space left on device. What was saved before is "
-            "whole."
+            f"{run.folder} cannot be written: No space left on device. It takes about {size:.1f} "
+            "MB. What was saved before is whole."
         )
         assert names_in(run.folder.parent) == {"last"}
         assert (run.folder / "weights.safetensors").read_bytes() == before
@@ -565,3 +567,17 @@ def test_a_checkpoint_that_its_run_replaces_is_read_as_one(run, monkeypatch):
     assert all(map(torch.equal, model.parameters(), run.model.parameters()))
     run.save()
     assert "was replaced while it was read" in refusal_of(checkpoint.load_weights, model)
+
+
+def test_a_checkpoint_that_this_format_began_with_is_still_read():
+    """It was written when format 3 was new, by a run of 200 steps on these sentences."""
+    folder = Path(__file__).with_name("checkpoint_of_format_3")
+    translator = load_translator(folder)
+    sentences = ["the dog sees a cat", "a cat runs", "the old man laughs"]
+    expected = ["der Hund sieht eine Katze", "eine Katze rennt", "der alte Mann lacht"]
+    assert translator.translate(sentences) == expected
+    checkpoint = Checkpoint.open(folder)
+    assert (checkpoint.state.step, checkpoint.state.best_score) == (200, pytest.approx(100))
+    optimizer = AdamWConfig().build(translator.model.parameters())
+    checkpoint.load_optimizer(optimizer)
+    assert all(one["step"] == 200 for one in optimizer.state.values())

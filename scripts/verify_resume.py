@@ -41,17 +41,16 @@ def main() -> int:
         finish(start([*command, f"run_dir={straight}"]))
         seconds = time.monotonic() - began
         print(f"{seconds:.1f} s", flush=True)
-        for _ in range(given.kills):
-            process, moment = go_on(killed, command), moments.uniform(0, seconds)
-            time.sleep(moment)
+        for target in sorted(moments.randrange(given.steps) for _ in range(given.kills)):
+            process = go_on(killed, command)
+            while process.poll() is None and (step_of(killed) or 0) < target:
+                time.sleep(0.002)
+            time.sleep(moments.uniform(0, seconds / 10))  # into a step, a save or a validation
             if process.poll() is not None:  # it was done before
                 finish(process)
             process.kill()
             process.wait()
-            print(
-                f"kill -9 after {moment:.1f} s, the last checkpoint at step {step_of(killed)}",
-                flush=True,
-            )
+            print(f"kill -9 with the last checkpoint at step {step_of(killed)}", flush=True)
         finish(go_on(killed, command))
         differ = [
             name
@@ -91,9 +90,11 @@ def step_of(run: Path) -> int | None:
     A kill in the middle of a save leaves it under one of the other names.
     """
     for name in ("last", "last.new", "last.old"):
-        if (run / name / "checkpoint.json").is_file():
+        try:
             about = json.loads((run / name / "checkpoint.json").read_text(encoding="utf-8"))
-            return int(about["state"]["step"])
+        except FileNotFoundError:
+            continue
+        return int(about["state"]["step"])
     return None
 
 

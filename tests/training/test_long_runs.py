@@ -30,8 +30,8 @@ def train(folder: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 20 MB."""
-    mount = ["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", str(tmp_path)]
+    """A file system of 40 MB."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(tmp_path)]
     try:
         is_mounted = subprocess.run(mount, capture_output=True).returncode == 0
     except OSError:
@@ -43,7 +43,7 @@ def small_disk(tmp_path):
 
 
 def test_a_disk_that_fills_up_keeps_what_was_saved(small_disk):
-    """The run's checkpoints take 1.5 and 4 MB; then something else takes the rest."""
+    """The run's checkpoints take 4 and 13 MB; then something else takes the rest."""
     steps = ("training.max_steps=12", "training.validate_every_steps=4")
     done = train(small_disk, *SMALL, "training.max_steps=4", "training.validate_every_steps=4")
     assert done.returncode == 0, done.stderr

@@ -211,7 +211,7 @@ def save_checkpoint(
 def _megabytes(model: Seq2Seq, optimizer: torch.optim.Optimizer | None) -> float:
     """What the tensors of a checkpoint take."""
     kept = [*model.parameters(), *(optimizer_state.pack(optimizer).values() if optimizer else ())]
-    return sum(one.numel() * one.element_size() for one in kept) / 1e6
+    return float(sum(one.numel() * one.element_size() for one in kept)) / 1e6
 
 
 def _read(folder: Path, name: str, parse: Any) -> Any:

@@ -30,6 +30,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE")
     given = parser.parse_args()
+    if given.steps < 1 or given.kills < 0:
+        fail("--steps must be 1 or more, and --kills 0 or more.")
     budget = ["training.max_epochs=null", f"training.max_steps={given.steps}"]
     saved_often = f"training.keeping.every_steps={max(1, given.steps // 10)}"
     command = [*given.settings, *budget, "training.max_minutes=null", saved_often]
@@ -38,7 +40,7 @@ def main() -> int:
         straight, killed = Path(folder, "straight"), Path(folder, "killed")
         began = time.monotonic()
         print(f"{given.steps} steps without interruption: ", end="", flush=True)
-        finish(start([*command, f"run_dir={straight}"]))
+        finish(start([*command, f"run_dir={straight}"], straight), straight)
         seconds = time.monotonic() - began
         print(f"{seconds:.1f} s", flush=True)
         for target in sorted(moments.randrange(given.steps) for _ in range(given.kills)):
@@ -47,11 +49,11 @@ def main() -> int:
                 time.sleep(0.002)
             time.sleep(moments.uniform(0, seconds / 10))  # into a step, a save or a validation
             if process.poll() is not None:  # it was done before
-                finish(process)
+                finish(process, killed)
             process.kill()
             process.wait()
             print(f"kill -9 with the last checkpoint at step {step_of(killed)}", flush=True)
-        finish(go_on(killed, command))
+        finish(go_on(killed, command), killed)
         differ = [
             name
             for name in TENSORS
@@ -61,27 +63,28 @@ def main() -> int:
     return 1 if differ else 0
 
 
-def go_on(run: Path, command: list[str]) -> "subprocess.Popen[str]":
+def go_on(run: Path, command: list[str]) -> "subprocess.Popen[bytes]":
     """A run from its last checkpoint, or from the start where it has none."""
     has_begun = step_of(run) is not None
-    return start([f"resume={run}"] if has_begun else [*command, f"run_dir={run}"])
+    return start([f"resume={run}"] if has_begun else [*command, f"run_dir={run}"], run)
 
 
-def start(command: list[str]) -> "subprocess.Popen[str]":
-    """A training under way."""
-    return subprocess.Popen(
-        [sys.executable, str(TRAIN), *command],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )
+def start(command: list[str], run: Path) -> "subprocess.Popen[bytes]":
+    """A training under way, which says what it says into a file beside its run."""
+    with open(log_of(run), "wb") as log:
+        return subprocess.Popen([sys.executable, str(TRAIN), *command], stdout=log, stderr=log)
 
 
-def finish(process: "subprocess.Popen[str]") -> None:
+def log_of(run: Path) -> Path:
+    """Where a run's words go: nobody reads a pipe meanwhile, and a full one would stop the run."""
+    return run.with_suffix(".log")
+
+
+def finish(process: "subprocess.Popen[bytes]", run: Path) -> None:
     """Waits for the end of a training; ends the program where it fails."""
-    _, said = process.communicate()
-    if process.returncode:
-        fail(said.strip().splitlines()[-1].removeprefix("error: "))
+    if process.wait():
+        said = log_of(run).read_text(encoding="utf-8").strip() or "error: it said nothing"
+        fail(said.splitlines()[-1].removeprefix("error: "))
 
 
 def step_of(run: Path) -> int | None:

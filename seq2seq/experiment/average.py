@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from seq2seq.errors import CheckpointError, RunError
-from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.apply import load_checkpoint
 from seq2seq.experiment.outputs import check_writable
 from seq2seq.experiment.settings import AverageSettings
@@ -51,8 +50,8 @@ def kept(run: Path, of: str, num: int) -> list[Checkpoint]:
     return [Checkpoint.open(run / step_name(one)) for one in steps]
 
 
-def average_into(folder: Path, checkpoints: Sequence[Checkpoint]) -> Translator:
-    """Saves the mean of checkpoints, and returns it. Raises CheckpointError where they differ."""
+def average_into(folder: Path, checkpoints: Sequence[Checkpoint]) -> None:
+    """Saves the mean of checkpoints. Raises CheckpointError where they differ."""
     first, newest = checkpoints[0], max(checkpoints, key=lambda one: one.state.step)
     translator = load_checkpoint(first, None, CPU)
     sums: dict[str, Tensor] = {}
@@ -75,7 +74,6 @@ def average_into(folder: Path, checkpoints: Sequence[Checkpoint]) -> Translator:
         settings=first.settings,
         state=newest.state,
     )
-    return translator
 
 
 def _difference(one: Checkpoint, other: Checkpoint) -> str | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from shlex import quote
 
 from seq2seq.data.text import ParallelText
+from seq2seq.errors import CheckpointError
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.apply import about_checkpoint
 from seq2seq.experiment.average import average_into, kept
@@ -69,7 +70,11 @@ def _averaged(
     """The average that was asked for, where it is better on validation than the best."""
     if keeping.average is None:
         return best
-    checkpoints = kept(run_dir, keeping.average, getattr(keeping, f"num_{keeping.average}"))
+    try:
+        checkpoints = kept(run_dir, keeping.average, getattr(keeping, f"num_{keeping.average}"))
+    except CheckpointError as error:  # of before a resume that first asked for an average
+        journal.say(f"no average: {error}")
+        return best
     average_into(run_dir / "average", checkpoints)
     average = Checkpoint.open(run_dir / "average")
     average.load_weights(translator.model)

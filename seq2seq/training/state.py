@@ -1,4 +1,4 @@
-"""Where a run stands: all that its future depends on besides weights and generators."""
+"""Where a run stands: all that its future depends on besides weights and optimizer."""
 
 from __future__ import annotations
 

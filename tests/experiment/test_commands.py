@@ -602,6 +602,14 @@ def test_what_a_run_kept_is_averaged_afterwards(files, capsys):
     assert not (files / "third").exists()
 
 
+def test_an_average_asked_for_too_late_costs_no_test(files, run, capsys):
+    late = {"training__keeping": {"num_best": 3, "average": "best"}, "training__max_epochs": 5}
+    (run / "test" / "results.json").unlink()
+    assert train(resumed(run, **late)) == 0
+    assert "no average: " in capsys.readouterr().err
+    assert (run / "test" / "results.json").exists()
+
+
 def test_what_cannot_be_averaged_is_refused():
     with pytest.raises(SettingsError, match="`average` is best, which needs num_best of 2"):
         KeepingConfig(average="best")

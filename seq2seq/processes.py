@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakSet
 
 import torch
 import torch.distributed as dist
@@ -41,8 +44,9 @@ class Processes:
             return cls()
         if device.type == "cuda":
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-        # Never destroyed: with gloo that can wait for ever, and a sweep's next run takes it again.
+        # Not destroyed when a run is over: a sweep's next run takes it again.
         if not dist.is_initialized():
+            atexit.register(_let_go)
             _call(lambda: dist.init_process_group("nccl" if device.type == "cuda" else "gloo"))
         return cls(rank, size, device.type)
 
@@ -63,8 +67,9 @@ class Processes:
         flat = torch.cat(
             [(torch.zeros_like(one) if one.grad is None else one.grad).flatten() for one in chosen]
         )
-        _call(lambda: dist.all_reduce(flat))
-        for one, summed in zip(chosen, flat.split([one.numel() for one in chosen]), strict=True):
+        _call(lambda: dist.all_reduce(flat), flat)
+        sizes = [one.numel() for one in chosen]
+        for one, summed in zip(chosen, flat.detach().split(sizes), strict=True):
             one.grad = summed.view_as(one)
 
     def sum(self, *values: float) -> list[float]:
@@ -80,7 +85,7 @@ class Processes:
             return list(values)
         # NCCL has no doubles on some devices; what is exchanged here are counts and scores.
         found = torch.tensor(values, dtype=torch.float64, device=self.device)
-        _call(lambda: dist.all_reduce(found, operation))
+        _call(lambda: dist.all_reduce(found, operation), found)
         reduced: list[float] = found.tolist()
         return reduced
 
@@ -103,7 +108,7 @@ class Processes:
         mine[: len(numbers)] = torch.tensor(numbers, dtype=torch.int64)
         found = [torch.empty_like(mine) for _ in sizes]
         if len(mine):  # gloo waits for ever for nothing
-            _call(lambda: dist.all_gather(found, mine))
+            _call(lambda: dist.all_gather(found, mine), mine, *found)
         return [one[:size].cpu() for one, size in zip(found, sizes, strict=True)]
 
     def agree(self, text: str) -> str:
@@ -142,8 +147,24 @@ class Processes:
 ALONE = Processes()
 
 
-def _call(exchange: Callable[[], object]) -> None:
-    """Exchanges with the others. Raises RunError where one of them is gone."""
+_EXCHANGED: WeakSet[Tensor] = WeakSet()
+
+
+def _let_go() -> None:
+    """Waits until gloo's threads have dropped the last tensors.
+
+    They can hold one for a moment after the exchange is done. If Python holds it no longer, they
+    need Python's lock to drop it, and asking for that while the interpreter ends aborts all.
+    """
+    deadline = time.monotonic() + 5
+    while len(_EXCHANGED) and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def _call(exchange: Callable[[], object], *tensors: Tensor) -> None:
+    """Exchanges tensors with the others. Raises RunError where one of them is gone."""
+    for one in tensors:
+        _EXCHANGED.add(one)
     try:
         exchange()
     except (RuntimeError, ValueError) as error:

@@ -5,13 +5,46 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import platform
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+from torch.amp.grad_scaler import GradScaler
 
 from seq2seq.config import Between, Config
 from seq2seq.errors import SettingsError
+
+PrecisionName = Literal["fp32", "bf16", "fp16"]
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What products are computed in; weights, sums over steps and losses stay float32.
+
+    Mixed precision as torch's autocast does it (Micikevicius et al. 2018).
+
+    Attributes:
+        name: fp32 leaves all as it is.
+        device_type: cpu or cuda.
+    """
+
+    name: PrecisionName = "fp32"
+    device_type: str = "cpu"
+
+    def __call__(self) -> AbstractContextManager[Any]:
+        """Inside, a model computes in this precision; not for backward passes."""
+        if self.name == "fp32":
+            return nullcontext()
+        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[self.name]
+        return torch.autocast(self.device_type, dtype)
+
+    def scaler(self) -> GradScaler:
+        """What keeps small gradients from vanishing in fp16; idle elsewhere."""
+        return GradScaler(self.device_type, enabled=self.name == "fp16")
+
+
+FP32 = Precision()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +56,8 @@ class RuntimeConfig(Config):
         num_threads: CPU threads of torch; 0 leaves torch's own choice.
         keep_memory: tells glibc to keep freed memory for the next step instead of giving it back to
             the system at each; Linux on a CPU trains about a fifth faster for it.
+        precision: of a model's products: fp32, or mixed with bf16 or fp16, which need a device that
+            has instructions for them to be faster (GPUs, CPUs with AMX).
         matmul_precision: of products of float32 matrices, in torch's words (see
             `torch.set_float32_matmul_precision`). `medium` rounds the factors to bfloat16, where
             the device has instructions for that (CPUs with AMX); `high` to TF32 (GPUs). Sums,
@@ -33,6 +68,7 @@ class RuntimeConfig(Config):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     num_threads: Annotated[int, Between(0, 1024)] = 0
     keep_memory: bool = True
+    precision: PrecisionName = "fp32"
     matmul_precision: Literal["highest", "high", "medium"] = "highest"
     seed: Annotated[int, Between(0, 2**32 - 1)] = 1  # what torch's CPU generator tells apart
 
@@ -58,6 +94,13 @@ class RuntimeConfig(Config):
                 "runtime.device", "is cuda, but torch finds no GPU here. Use auto or cpu."
             )
         return torch.device("cuda" if has_gpu and self.device != "cpu" else "cpu")
+
+    def precision_on(self, device: torch.device) -> Precision:
+        """The precision. Raises SettingsError where the device does not have it."""
+        lacks_bf16 = device.type == "cuda" and not torch.cuda.is_bf16_supported()
+        if self.precision == "bf16" and lacks_bf16:
+            raise SettingsError("runtime.precision", "is bf16, which this GPU lacks. Use fp16.")
+        return Precision(self.precision, device.type)
 
 
 def _keep_freed_memory() -> None:
@@ -90,9 +133,12 @@ def seed_step(seed: int, step: int, rank: int) -> None:
     torch.manual_seed(int.from_bytes(digest[:4], "big"))  # torch's CPU generator takes 32 bits
 
 
-def describe(device: torch.device) -> str:
-    """One line for the log: the device, its name, torch's version and threads."""
+def describe(device: torch.device, precision: Precision) -> str:
+    """One line for the log: the device, its name, torch's version, threads and precision."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    precision = torch.get_float32_matmul_precision()
-    suffix = "" if precision == "highest" else f", {precision} precision"
-    return f"{name}, torch {torch.__version__}, {torch.get_num_threads()} CPU threads{suffix}"
+    parts = [name, f"torch {torch.__version__}", f"{torch.get_num_threads()} CPU threads"]
+    if precision.name != "fp32":
+        parts.append(precision.name)
+    if (of_products := torch.get_float32_matmul_precision()) != "highest":
+        parts.append(f"{of_products} precision")
+    return ", ".join(parts)

@@ -166,3 +166,19 @@ def every_model():
             part = {**parts[group], key: value}
             tree = {"embedding_dim": 16, **parts, group: part}
             yield f"{name}-{group}.{key}={value}", from_tree(tree, Seq2SeqConfig)
+
+
+def covering_models():
+    """Those of `every_model` that have the usual attention or the usual positions beside another.
+
+    So each encoder and decoder is there with each attention and with each encoding; all pairs of
+    these are too many for most tests.
+    """
+    from seq2seq.nn.attention.multi_head import MultiHeadAttentionConfig
+    from seq2seq.nn.positions.sinusoidal import SinusoidalPositionsConfig
+
+    usual = (MultiHeadAttentionConfig, SinusoidalPositionsConfig)
+    for name, config in every_model():
+        is_usual = isinstance(config.attention, usual) or isinstance(config.positions, usual)
+        if is_usual or not config.positions.encodes:
+            yield name, config

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from seq2seq.runtime import RuntimeConfig, describe
+from seq2seq.errors import SettingsError
+from seq2seq.runtime import FP32, Precision, RuntimeConfig, describe
 
 
 @pytest.fixture
@@ -21,7 +22,17 @@ def test_the_precision_of_products_is_what_was_asked_for_and_said():
     cpu = torch.device("cpu")
     RuntimeConfig(matmul_precision="medium").start()
     assert torch.get_float32_matmul_precision() == "medium"
-    assert "medium precision" in describe(cpu)
+    assert "medium precision" in describe(cpu, FP32)
     RuntimeConfig().start()
     assert torch.get_float32_matmul_precision() == "highest"
-    assert "precision" not in describe(cpu)
+    assert "precision" not in describe(cpu, FP32)
+    assert describe(cpu, Precision("bf16")).endswith("CPU threads, bf16")
+
+
+def test_a_gpu_without_bf16_is_told_before_anything_starts(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
+    runtime, gpu = RuntimeConfig(precision="bf16"), torch.device("cuda")
+    with pytest.raises(SettingsError, match=r"`runtime.precision` is bf16, which this GPU lacks"):
+        runtime.precision_on(gpu)
+    assert runtime.precision_on(torch.device("cpu")) == Precision("bf16", "cpu")
+    assert RuntimeConfig(precision="fp16").precision_on(gpu) == Precision("fp16", "cuda")

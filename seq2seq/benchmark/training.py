@@ -103,6 +103,7 @@ class _Bench:
 
     def __init__(self, settings: BenchmarkTrainSettings, device: torch.device) -> None:
         self.settings, self.device = settings, device
+        self.precision = settings.runtime.precision_on(device)
         pairs = settings.data.read("train")
         tokenizers = TokenizerPair.train(settings.tokenizer, pairs.source, pairs.target)
         encoded = EncodedPairs.encode(pairs, tokenizers)
@@ -114,6 +115,7 @@ class _Bench:
             settings.optimizer.build(self.model.parameters()),
             settings.schedule,
             settings.training.max_gradient_norm,
+            precision=self.precision,
         )
         plan = settings.batching.plan(
             self.pairs.lengths, epoch_generator(settings.runtime.seed, epoch=0)
@@ -155,7 +157,7 @@ class _Bench:
         per_token = counter.total / self.num_tokens
         real_source, real_target = self._real_shares()
         return Findings(
-            machine=describe(device),
+            machine=describe(device, self.precision),
             num_parameters=self.model.num_parameters,
             tokens_per_second=speed,
             slowest=min(speeds),

@@ -13,7 +13,7 @@ from torch import Tensor
 from seq2seq.data.batches import pad
 from seq2seq.errors import SettingsError
 from seq2seq.models.seq2seq import Seq2Seq
-from seq2seq.runtime import is_out_of_memory
+from seq2seq.runtime import FP32, Precision, is_out_of_memory
 from seq2seq.search.base import Hypothesis, SearchConfig
 from seq2seq.special_tokens import BOS, EOS, SPECIAL_TOKENS
 from seq2seq.tokenizers.base import TokenizerPair
@@ -47,12 +47,18 @@ class Translator:
     """
 
     def __init__(
-        self, model: Seq2Seq, tokenizers: TokenizerPair, search: SearchConfig, device: torch.device
+        self,
+        model: Seq2Seq,
+        tokenizers: TokenizerPair,
+        search: SearchConfig,
+        device: torch.device,
+        precision: Precision = FP32,
     ) -> None:
         self.model = model
         self.tokenizers = tokenizers
         self.search = search
         self.device = device
+        self.precision = precision
         self.batch_size = search.batch_size
 
     def translate(
@@ -91,7 +97,7 @@ class Translator:
         )
         if on_progress and len(order) < len(sources):
             on_progress(len(sources) - len(order))
-        with evaluating(self.model):
+        with self.computing():
             start = 0
             while chosen := order[start : start + self.batch_size]:
                 best = self._searched([sources[index] for index in chosen])
@@ -153,20 +159,18 @@ class Translator:
         self.check_attends()
         ids, mask = pad([source])
         previous, _ = pad([[BOS, *target]])
-        with evaluating(self.model):
-            decoded = self.model(
-                ids.to(self.device), mask.to(self.device), previous.to(self.device)
-            )
-        weights: Tensor = decoded.weights[0].cpu()
+        with self.computing() as model:
+            decoded = model(ids.to(self.device), mask.to(self.device), previous.to(self.device))
+        weights: Tensor = decoded.weights[0].to(model.output.weight.dtype).cpu()
         return weights
 
-
-@contextmanager
-def evaluating(model: Seq2Seq) -> Iterator[Seq2Seq]:
-    """Dropout off inside, and as it was afterwards."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield model
-    finally:
-        model.train(was_training)
+    @contextmanager
+    def computing(self) -> Iterator[Seq2Seq]:
+        """The model, without dropout and in the chosen precision; afterwards as it was."""
+        was_training = self.model.training
+        self.model.eval()
+        try:
+            with self.precision():
+                yield self.model
+        finally:
+            self.model.train(was_training)

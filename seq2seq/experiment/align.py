@@ -18,9 +18,8 @@ def align(settings: AlignSettings) -> int:
     """Prints the alignment error rate of a checkpoint's attention over a split."""
     if not isinstance(settings.data, PhrasebookConfig):
         raise DataError("Only data=phrasebook has a gold alignment to compare with.")
-    translator = load_checkpoint(
-        Checkpoint.open(Path(settings.checkpoint)), None, settings.runtime.start()
-    )
+    settings.runtime.start()
+    translator = load_checkpoint(Checkpoint.open(Path(settings.checkpoint)), None, settings.runtime)
     translator.check_attends()
     source, target = translator.tokenizers.source, translator.tokenizers.target
     found_and_gold = []

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from tqdm import tqdm
 
 import seq2seq
@@ -26,7 +25,7 @@ from seq2seq.experiment.outputs import (
 )
 from seq2seq.experiment.settings import EvaluateSettings, TrainSettings, TranslateSettings
 from seq2seq.models.seq2seq import Seq2Seq, Seq2SeqConfig
-from seq2seq.runtime import RuntimeConfig
+from seq2seq.runtime import PrecisionName, RuntimeConfig
 from seq2seq.search.base import SearchConfig
 from seq2seq.special_tokens import UNK
 from seq2seq.tokenizers.base import TokenizerPair
@@ -47,21 +46,24 @@ def load_translator(
     *,
     search: SearchConfig | None = None,
     device: Literal["auto", "cpu", "cuda"] = "auto",
+    precision: PrecisionName = "fp32",
 ) -> Translator:
     """A translator from a checkpoint folder, with the checkpoint's own search unless one is given.
 
     Raises:
         CheckpointError: the folder is not a checkpoint that this version can use.
-        SettingsError: the device is not there.
+        SettingsError: the device is not there, or lacks the precision.
     """
-    found_device = RuntimeConfig(device=device).found_device()
-    return load_checkpoint(Checkpoint.open(Path(checkpoint)), search, found_device)
+    runtime = RuntimeConfig(device=device, precision=precision)
+    return load_checkpoint(Checkpoint.open(Path(checkpoint)), search, runtime)
 
 
 def load_checkpoint(
-    checkpoint: Checkpoint, search: SearchConfig | None, device: torch.device
+    checkpoint: Checkpoint, search: SearchConfig | None, runtime: RuntimeConfig
 ) -> Translator:
-    """A translator from an open checkpoint. Raises CheckpointError."""
+    """A translator from an open checkpoint. Raises CheckpointError or SettingsError."""
+    device = runtime.found_device()
+    precision = runtime.precision_on(device)
     try:
         settings = from_tree(checkpoint.settings, TrainSettings)
     except SettingsError as error:
@@ -72,7 +74,7 @@ def load_checkpoint(
     model = build_model(settings.model, tokenizers)
     checkpoint.load_weights(model)
     model.to(device).eval()
-    return Translator(model, tokenizers, search or settings.search, device)
+    return Translator(model, tokenizers, search or settings.search, device, precision)
 
 
 def evaluate(settings: EvaluateSettings) -> int:
@@ -84,7 +86,8 @@ def evaluate(settings: EvaluateSettings) -> int:
     else:
         name = settings.split or "test"
         pairs = settings.data.read(settings.split or "test")
-    translator = load_checkpoint(checkpoint, settings.search, settings.runtime.start())
+    settings.runtime.start()
+    translator = load_checkpoint(checkpoint, settings.search, settings.runtime)
     beside = fresh_folder(checkpoint.folder.with_name(f"{checkpoint.folder.name}-{name}"))
     folder = Path(settings.output_dir) if settings.output_dir else beside
     scores = score_split(
@@ -141,7 +144,8 @@ def translate(settings: TranslateSettings) -> int:
         sentences = split_lines(decode(sys.stdin.buffer.read(), "standard input"))
     else:
         raise DataError("The standard input is closed. Give input=FILE.")
-    translator = load_checkpoint(checkpoint, settings.search, settings.runtime.start())
+    settings.runtime.start()
+    translator = load_checkpoint(checkpoint, settings.search, settings.runtime)
     if settings.heatmaps:
         translator.check_attends()
         make_folder(Path(settings.heatmaps))

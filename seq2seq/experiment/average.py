@@ -13,11 +13,12 @@ from seq2seq.errors import CheckpointError, RunError
 from seq2seq.experiment.apply import load_checkpoint
 from seq2seq.experiment.outputs import check_writable
 from seq2seq.experiment.settings import AverageSettings
+from seq2seq.runtime import RuntimeConfig
 from seq2seq.training import atomic
 from seq2seq.training.checkpoint import TOKENIZER_FOLDER, Checkpoint, save_checkpoint
 from seq2seq.training.keeper import step_name, wanted_steps
 
-CPU = torch.device("cpu")
+ON_CPU = RuntimeConfig(device="cpu")
 
 
 def average(settings: AverageSettings) -> int:
@@ -53,7 +54,7 @@ def kept(run: Path, of: str, num: int) -> list[Checkpoint]:
 def average_into(folder: Path, checkpoints: Sequence[Checkpoint]) -> None:
     """Saves the mean of checkpoints. Raises CheckpointError where they differ."""
     first, newest = checkpoints[0], max(checkpoints, key=lambda one: one.state.step)
-    translator = load_checkpoint(first, None, CPU)
+    translator = load_checkpoint(first, None, ON_CPU)
     sums: dict[str, Tensor] = {}
     for checkpoint in checkpoints:
         if differing := _difference(first, checkpoint):

@@ -69,12 +69,13 @@ def _train(
     settings: TrainSettings, run_dir: Path, device: torch.device, processes: Processes
 ) -> int:
     """`train` in a folder that is its own."""
+    precision = settings.runtime.precision_on(device)
     checkpoint = Checkpoint.open(run_dir / "last") if settings.resume else None
     changes = changes_on_resume(settings, checkpoint) if checkpoint else []
     journal = Journal(run_dir, is_silent=not processes.is_first)
     journal.say(f"run       {run_dir}")
     several = f", {processes.size} processes" if processes.size > 1 else ""
-    journal.say(f"machine   {describe(device)}{several}")
+    journal.say(f"machine   {describe(device, precision)}{several}")
 
     pairs = _read(settings.data, "train")
     validation = _read(settings.data, "validation")
@@ -91,7 +92,7 @@ def _train(
         checkpoint.load_weights(model)
         checkpoint.load_optimizer(optimizer)
     state = checkpoint.state if checkpoint else RunState()
-    translator = Translator(model, tokenizers, settings.search, device)
+    translator = Translator(model, tokenizers, settings.search, device, precision)
     validator = Validator(
         validation,
         translator,
@@ -116,6 +117,7 @@ def _train(
             settings.schedule,
             settings.training.max_gradient_norm,
             processes,
+            precision,
         ),
         batching=settings.batching,
         pairs=pairs_by_epoch(pairs, encoded, tokenizers, settings.runtime.seed),

@@ -18,6 +18,8 @@ class Cell(nn.Module, ABC):
 
     What its inputs add to the gates, G D wide, is handed in: so a decoder can compute the share of
     all its embedded tokens at once.
+
+    The state keeps the precision of the weights, whatever precision the gates are computed in.
     """
 
     num_gates: ClassVar[int]
@@ -30,9 +32,15 @@ class Cell(nn.Module, ABC):
         for gate in self.gates.weight.chunk(self.num_gates):
             nn.init.orthogonal_(gate)
 
-    @abstractmethod
     def forward(self, from_inputs: Tensor, state: CellState) -> CellState:
         """The next state, from the inputs' share of the gates (B, G D) and the state."""
+        dtype = self.gates.weight.dtype
+        state = tuple(one.to(dtype) for one in state)
+        return self.next(from_inputs.to(dtype), self.gates(state[0]).to(dtype), state)
+
+    @abstractmethod
+    def next(self, from_inputs: Tensor, from_state: Tensor, state: CellState) -> CellState:
+        """The next state, from the inputs' and the state's share of the gates (B, G D)."""
 
 
 class GRUCell(Cell):
@@ -41,9 +49,8 @@ class GRUCell(Cell):
     num_gates: ClassVar[int] = 3
     num_states: ClassVar[int] = 1
 
-    def forward(self, from_inputs: Tensor, state: CellState) -> CellState:
-        (hidden,) = state
-        from_state, both = self.gates(hidden), 2 * self.dim
+    def next(self, from_inputs: Tensor, from_state: Tensor, state: CellState) -> CellState:
+        (hidden,), both = state, 2 * self.dim
         gates = torch.sigmoid(from_inputs[:, :both] + from_state[:, :both])
         reset, update = gates.chunk(2, dim=-1)
         new = torch.tanh(torch.addcmul(from_inputs[:, both:], reset, from_state[:, both:]))
@@ -63,9 +70,9 @@ class LSTMCell(Cell):
         super().__init__(dim)
         open_forget_gate(self.gates.bias)
 
-    def forward(self, from_inputs: Tensor, state: CellState) -> CellState:
-        hidden, cell = state
-        enter, forget, new, out = (from_inputs + self.gates(hidden)).chunk(4, dim=-1)
+    def next(self, from_inputs: Tensor, from_state: Tensor, state: CellState) -> CellState:
+        _, cell = state
+        enter, forget, new, out = (from_inputs + from_state).chunk(4, dim=-1)
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
         return torch.sigmoid(out) * torch.tanh(cell), cell
 

@@ -69,12 +69,15 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         smoothing: float,
         learns: bool,
     ) -> tuple[Tensor, Tensor]:
-        total, nll = hidden.new_zeros(()), hidden.new_zeros(())
+        total, nll = weight.new_zeros(()), weight.new_zeros(())
+        # Under autocast products are of another type; what is made of them here is not.
+        dtype = torch.mm(hidden[:1], weight[:1].t()).dtype
+        hidden, factor, added = hidden.to(dtype), weight.to(dtype), bias.to(dtype)
         gradients = [torch.zeros_like(one) for one in (hidden, weight, bias)] if learns else []
         for start in range(0, len(hidden), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
             some, right = hidden[rows], targets[rows, None]
-            logits = torch.addmm(bias, some, weight.t())
+            logits = torch.addmm(added, some, factor.t()).to(weight.dtype)
             log_sum = logits.logsumexp(dim=1)
             some_nll = (log_sum - logits.gather(1, right)[:, 0]).sum()
             nll += some_nll
@@ -83,9 +86,13 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 d_hidden, d_weight, d_bias = gradients
                 gradient = logits.sub_(log_sum[:, None]).exp_().sub_(smoothing / logits.shape[1])
                 gradient.scatter_add_(1, right, torch.full_like(log_sum[:, None], smoothing - 1))
-                torch.mm(gradient, weight, out=d_hidden[rows])
-                d_weight.addmm_(gradient.t(), some)
                 d_bias += gradient.sum(dim=0)
+                gradient = gradient.to(dtype)
+                torch.mm(gradient, factor, out=d_hidden[rows])
+                if dtype == weight.dtype:
+                    d_weight.addmm_(gradient.t(), some)
+                else:
+                    d_weight += gradient.t() @ some
         ctx.save_for_backward(*gradients)
         ctx.mark_non_differentiable(nll)
         return total, nll

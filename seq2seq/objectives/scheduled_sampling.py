@@ -50,6 +50,7 @@ class ScheduledSamplingConfig(ObjectiveConfig):
             logits, state = model.step(given[-1], state)
             coins = torch.rand(len(true), device=true.device)
             given.append(torch.where(coins < truth, true, self._own(logits)))
+        torch.clear_autocast_cache()  # of weights that were cast here, without a gradient
         return torch.stack(given, dim=1)
 
     def _own(self, logits: Tensor) -> Tensor:

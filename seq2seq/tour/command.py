@@ -96,7 +96,7 @@ def tour(settings: TourSettings) -> int:
     outputs.make_folder(folder)
     shown = _pair(settings)
     translators = {
-        one: apply.load_checkpoint(Checkpoint.open(Path(one)), None, device)
+        one: apply.load_checkpoint(Checkpoint.open(Path(one)), None, settings.runtime)
         for one in settings.checkpoints
     }
     encoders = _encoders(settings.timing)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from seq2seq.data.batches import pad
 from seq2seq.errors import CheckpointError, SettingsError
-from seq2seq.evaluation.translator import Translator, evaluating
+from seq2seq.evaluation.translator import Translator
 from seq2seq.nn.attention.base import Attention, Projected, ScoringAttention
 from seq2seq.special_tokens import BOS, EOS
 
@@ -81,7 +81,7 @@ def look(
     previous, _ = pad([[BOS, *target]])
     expected, _ = pad([[*target, EOS]])
     try:
-        with evaluating(translator.model) as model:
+        with translator.computing() as model:
             decoded = model(*(one.to(translator.device) for one in (ids, mask, previous)))
             chances = model.project(decoded.hidden).softmax(-1).cpu()
     finally:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from torch.amp.grad_scaler import GradScaler
+
 
 @dataclass
 class RunState:
@@ -24,6 +26,7 @@ class RunState:
         nll: sum of negative log-likelihoods since the last validation, in nats ...
         num_tokens: ... of this many real target tokens, EOS counted.
         history: one record for each validation.
+        scaler: what torch's GradScaler keeps, in fp16.
     """
 
     step: int = 0
@@ -37,6 +40,7 @@ class RunState:
     nll: float = 0.0
     num_tokens: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+    scaler: dict[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -44,7 +48,11 @@ class RunState:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunState:
-        """What `as_dict` gave. Raises ValueError where a field is missing or of another kind."""
+        """What `as_dict` gave. Raises ValueError where a field is missing or of another kind.
+
+        Checkpoints from before there was fp16 have no `scaler`.
+        """
+        values = {"scaler": {}, **values}
         state = cls(**values) if set(values) == {one.name for one in fields(cls)} else None
         if state is None:
             raise ValueError("its state has other fields")
@@ -54,9 +62,10 @@ class RunState:
         numbers += [] if state.best_score is None else [state.best_score]
         is_sound = (
             all(type(one) is int and one >= 0 for one in counts)
-            and all(type(one) in (int, float) and math.isfinite(one) for one in numbers)
+            and all(map(_is_finite, numbers))
             and isinstance(state.history, list)
             and all(isinstance(one, dict) for one in state.history)
+            and _is_scaler(state.scaler)
         )
         if not is_sound:
             raise ValueError("a field of its state is not what it should be")
@@ -77,3 +86,15 @@ class RunState:
             return True
         self.num_without_gain += 1
         return False
+
+
+def _is_finite(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _is_scaler(kept: object) -> bool:
+    """Whether something is nothing, or what a GradScaler keeps."""
+    names = GradScaler("cpu").state_dict().keys()
+    return isinstance(kept, dict) and (
+        not kept or (kept.keys() == names and all(map(_is_finite, kept.values())))
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.objectives.base import ObjectiveConfig
 from seq2seq.optim.schedules import ScheduleConfig
 from seq2seq.processes import ALONE, Processes
+from seq2seq.runtime import FP32, Precision
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class StepResult:
     Attributes:
         nll: sum of unsmoothed negative log-likelihoods of all processes' tokens, in nats.
         learning_rate: of the first group of parameters.
-        is_finite: whether loss and gradient were; where not, no weight has moved.
+        is_finite: whether loss and gradient were; where not, no weight has moved. (Nor has it where
+            a gradient was too large for fp16, as scaled: the next step's is scaled less.)
     """
 
     nll: float
@@ -41,6 +44,7 @@ class Stepper:
         schedule: ScheduleConfig,
         max_gradient_norm: float | None,
         processes: Processes = ALONE,
+        precision: Precision = FP32,
     ) -> None:
         self.model = model
         self.objective = objective
@@ -48,6 +52,8 @@ class Stepper:
         self.schedule = schedule
         self.max_gradient_norm = max_gradient_norm or float("inf")
         self.processes = processes
+        self.precision = precision
+        self.scaler = precision.scaler()
         self.peak_rates = [group["lr"] for group in optimizer.param_groups]
 
     def __call__(
@@ -66,14 +72,21 @@ class Stepper:
             group["lr"] = rate * factor
         nll = 0.0
         for batch in batches:
-            loss = self.objective(self.model, batch, progress)
-            (loss.total / num_tokens).backward()
+            with self.precision():
+                loss = self.objective(self.model, batch, progress)
+            self.scaler.scale(loss.total / num_tokens).backward()
             nll += float(loss.parts["nll"])
         self.processes.sum_gradients(self.model.parameters())
         (nll,) = self.processes.sum(nll)
+        self.scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_gradient_norm)
         is_finite = bool(torch.isfinite(norm))
-        if is_finite:
+        if self.scaler.is_enabled():
+            # It skips the step itself, and halves the scale. At 1 there is nothing left to halve.
+            is_finite |= math.isfinite(nll) and self.scaler.get_scale() > 1
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+        elif is_finite:
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return StepResult(nll, self.peak_rates[0] * factor, is_finite)

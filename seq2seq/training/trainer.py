@@ -52,6 +52,8 @@ class Trainer:
         self.seed = seed
         self.device = device
         self.meter = Meter()
+        if state.scaler and stepper.scaler.is_enabled():
+            stepper.scaler.load_state_dict(state.scaler)
         self.started = time.monotonic()
         self._open_epoch()
         if state.batch and state.batch >= len(self.plan):
@@ -143,7 +145,9 @@ class Trainer:
         """The step, its batches halved as often as memory does not suffice."""
         try:
             batches = [self.pairs.batch(indices).to(self.device) for indices in group if indices]
-            return self.stepper(batches, num_tokens, self.state.step, self._progress())
+            done = self.stepper(batches, num_tokens, self.state.step, self._progress())
+            self.state.scaler = self.stepper.scaler.state_dict()
+            return done
         except (RuntimeError, MemoryError) as error:
             most = max(map(len, group))
             if most == 1 or not is_out_of_memory(error):

@@ -13,7 +13,7 @@ from seq2seq.data.batching.base import BatchingConfig, epoch_generator
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import RunError
 from seq2seq.evaluation.metrics import Score, bleu
-from seq2seq.evaluation.translator import Translator, evaluating
+from seq2seq.evaluation.translator import Translator
 from seq2seq.objectives.cross_entropy import CrossEntropyConfig
 from seq2seq.processes import ALONE, Processes
 
@@ -100,7 +100,7 @@ class Validator:
     def _perplexity(self, pairs: EncodedPairs, batches: list[list[int]]) -> float:
         objective = CrossEntropyConfig(label_smoothing=0.0)
         nll, num_tokens = 0.0, 0.0
-        with evaluating(self.translator.model) as model:
+        with self.translator.computing() as model:
             for indices in self.processes.share(batches):
                 batch = pairs.batch(indices).to(self.translator.device)
                 loss = objective(model, batch, progress=0.0)

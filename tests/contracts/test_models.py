@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from conftest import VARIANTS, every_model, mask_of, model_options
+from conftest import VARIANTS, covering_models, every_model, mask_of, model_options
 
 from seq2seq.data.batches import EncodedPairs
 from seq2seq.errors import SettingsError
@@ -54,17 +54,7 @@ class NoTokenizer:
         pass
 
 
-def is_in_cover(config: Seq2SeqConfig) -> bool:
-    """Whether an attention or a position encoding stands beside the usual one of the other kind."""
-    usual = (MultiHeadAttentionConfig, SinusoidalPositionsConfig)
-    return isinstance(config.attention, usual) or isinstance(config.positions, usual)
-
-
-COVER = {
-    name: config
-    for name, config in MODELS.items()
-    if is_in_cover(config) or not config.positions.encodes
-}
+COVER = dict(covering_models())
 
 
 @pytest.fixture(params=COVER.values(), ids=COVER)

@@ -22,6 +22,7 @@ from seq2seq.objectives.base import ObjectiveConfig
 from seq2seq.objectives.cross_entropy import CrossEntropyConfig
 from seq2seq.optim.optimizers import AdamWConfig
 from seq2seq.optim.schedules import ConstantSchedule, CosineSchedule, LinearSchedule
+from seq2seq.runtime import Precision
 from seq2seq.training import keeper
 from seq2seq.training import trainer as module
 from seq2seq.training.config import TrainingConfig
@@ -100,6 +101,7 @@ class Bench:
             or AdamWConfig(learning_rate=0.001).build(model.parameters()),
             parts.pop("schedule", ConstantSchedule()),
             config.max_gradient_norm,
+            precision=parts.pop("precision", Precision()),
         )
         chosen = {
             "stepper": stepper,

@@ -31,6 +31,8 @@ def additive_gru(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """All steps: states (B, T, D), contexts (B, T, M) and attention weights (B, T, S).
 
+    They are computed in the precision of the weights.
+
     Args:
         from_inputs: (B, T, 3 D), the inputs' share of the gates: reset, update, new.
         keys: (B, S, A), projected.
@@ -44,9 +46,11 @@ def additive_gru(
         context_gates: (3 D, M), the context's share.
     """
     apply: Any = _AdditiveGRU.apply
-    states, contexts, weights = apply(
-        from_inputs, keys, values, mask, initial, query, score, gates, bias, context_gates
-    )
+    full = (one.to(query.dtype) for one in (from_inputs, keys, values))
+    with torch.autocast("cpu", enabled=False):
+        states, contexts, weights = apply(
+            *full, mask, initial.to(query.dtype), query, score, gates, bias, context_gates
+        )
     return states, contexts, weights
 
 

@@ -27,8 +27,13 @@ def recur(network: nn.GRU | nn.LSTM, inputs: Tensor, lengths: Tensor) -> tuple[T
 
     Returns:
         The last layer's states (B, S, K D), zero at padding, and those after the last token that
-        each direction read (B, K D).
+        each direction read (B, K D). Both are computed in the precision of the weights.
     """
+    with torch.autocast("cpu", enabled=False):
+        return _recur(network, inputs.to(network.weight_hh_l0.dtype), lengths)
+
+
+def _recur(network: nn.GRU | nn.LSTM, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     num_directions = 2 if network.bidirectional else 1
     layer = _lstm_layer if isinstance(network, nn.LSTM) else _gru_layer
     real = torch.arange(inputs.shape[1], device=inputs.device) < lengths.unsqueeze(1)

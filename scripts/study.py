@@ -1,7 +1,7 @@
 """Trains each encoder with each attention at equal size and time: `python scripts/study.py`.
 
 Settings on the command line go to every new run. Called again, it goes on where it was stopped. It
-ends with a table of all runs on the terminal.
+ends with a table of all runs on the terminal, and a picture of their validations beside them.
 """
 
 import json
@@ -10,6 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import NoReturn
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from seq2seq import load_translator
 
@@ -51,6 +54,25 @@ def row(encoder: str, attention: str, run: Path) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def draw(path: Path) -> None:
+    """Validation BLEU against minutes, a panel for each encoder."""
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, len(ENCODERS), sharey=True)
+    for panel, encoder in zip(panels, ENCODERS, strict=True):
+        for attention in ATTENTIONS:
+            lines = (RUNS / f"{encoder}-{attention}" / "metrics.jsonl").read_text("utf-8")
+            records = [json.loads(line) for line in lines.splitlines()]
+            minutes = [record["seconds"] / 60 for record in records]
+            scores = [record["validation_bleu"] for record in records]
+            panel.plot(minutes, scores, marker="o", markersize=3, label=attention)
+        panel.set(title=f"{encoder} encoder", xlabel="minutes")
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("validation BLEU")
+    panels[-1].legend(title="attention", loc="lower right")
+    figure.savefig(path, dpi=110)
+
+
 def fail(problem: str) -> NoReturn:
     """Ends the program."""
     print(f"error: {problem}", file=sys.stderr)
@@ -78,3 +100,5 @@ if __name__ == "__main__":
     print(" validation perplexity | validation BLEU | test BLEU |")
     print("|---|---|---|---|---|---|---|---|")
     print("\n".join(rows))
+    draw(RUNS / "study.png")
+    print(f"picture: {RUNS / 'study.png'}", file=sys.stderr)

@@ -3,7 +3,8 @@
     python scripts/verify_resume.py [--steps N] [--kills N] [--seed N] [KEY=VALUE ...]
 
 Trains once without interruption, and once with kill -9 at random moments and a resume after each.
-All tensors of both last checkpoints, the optimizer's among them, must be equal to the bit.
+All tensors of both last checkpoints, the optimizer's among them, must be equal to the bit, and so
+must the best one's weights, and all that is known of the run but for what the clock decides.
 Settings go to both runs; a budget in minutes cannot be among them, as the clock decides where
 it ends.
 """
@@ -19,7 +20,8 @@ from pathlib import Path
 from typing import NoReturn
 
 TRAIN = Path(__file__).resolve().with_name("train.py")
-TENSORS = ("weights.safetensors", "optimizer.safetensors")
+TENSORS = ("last/weights.safetensors", "last/optimizer.safetensors", "best/weights.safetensors")
+TIMED = {"seconds", "target_tokens_per_second"}
 
 
 def main() -> int:
@@ -48,8 +50,10 @@ def main() -> int:
             while process.poll() is None and (step_of(killed) or 0) < target:
                 time.sleep(0.002)
             time.sleep(moments.uniform(0, seconds / 10))  # into a step, a save or a validation
-            if process.poll() is not None:  # it was done before
+            if process.poll() is not None:
                 finish(process, killed)
+                print("the run had ended before it was to be killed", flush=True)
+                continue
             process.kill()
             process.wait()
             print(f"kill -9 with the last checkpoint at step {step_of(killed)}", flush=True)
@@ -57,8 +61,10 @@ def main() -> int:
         differ = [
             name
             for name in TENSORS
-            if (straight / "last" / name).read_bytes() != (killed / "last" / name).read_bytes()
+            if (straight / name).read_bytes() != (killed / name).read_bytes()
         ]
+        if state_of(straight) != state_of(killed):
+            differ.append("what is known of the run")
     print(f"{', '.join(differ)}: not equal" if differ else "equal to the bit")
     return 1 if differ else 0
 
@@ -85,6 +91,17 @@ def finish(process: "subprocess.Popen[bytes]", run: Path) -> None:
     if process.wait():
         said = log_of(run).read_text(encoding="utf-8").strip() or "error: it said nothing"
         fail(said.splitlines()[-1].removeprefix("error: "))
+
+
+def state_of(run: Path) -> dict[str, object]:
+    """All that the last checkpoint knows of its run, but for what the clock decides."""
+    about = json.loads((run / "last" / "checkpoint.json").read_text(encoding="utf-8"))
+    records = [
+        {name: value for name, value in record.items() if name not in TIMED}
+        for record in about["state"].pop("history")
+    ]
+    known = {name: value for name, value in about["state"].items() if name not in TIMED}
+    return {**known, "history": records}
 
 
 def step_of(run: Path) -> int | None:

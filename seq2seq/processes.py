@@ -60,13 +60,11 @@ class Processes:
         return items[self.rank :: self.size]
 
     def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Gives all processes the sum of their gradients."""
+        """Gives all processes the sum of their gradients, which all have."""
         if self.size == 1:
             return
         chosen = list(parameters)
-        flat = torch.cat(
-            [(torch.zeros_like(one) if one.grad is None else one.grad).flatten() for one in chosen]
-        )
+        flat = torch.cat([one.grad.flatten() for one in chosen if one.grad is not None])
         _call(lambda: dist.all_reduce(flat), flat)
         sizes = [one.numel() for one in chosen]
         for one, summed in zip(chosen, flat.detach().split(sizes), strict=True):
@@ -135,13 +133,9 @@ class Processes:
     def _gather_bytes(self, texts: Sequence[bytes]) -> list[list[bytes]]:
         return [[bytes(one) for one in share] for share in self.gather([[*one] for one in texts])]
 
-    def wait(self) -> None:
-        """Returns when all have come here."""
-        self.sum(0.0)
-
     def leave(self) -> None:
         """Parts when all have come here: nothing will be exchanged from now on."""
-        self.wait()
+        self.sum(0.0)
 
 
 ALONE = Processes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import platform
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -36,8 +37,22 @@ class Precision:
         """Inside, a model computes in this precision; not for backward passes."""
         if self.name == "fp32":
             return nullcontext()
-        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[self.name]
-        return torch.autocast(self.device_type, dtype)
+        return torch.autocast(self.device_type, self.dtype)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the factors of products."""
+        return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[self.name]
+
+    @property
+    def remark(self) -> str:
+        """What to add to a line about numbers that were computed so."""
+        return "" if self.name == "fp32" else f", {self.name}"
+
+    @property
+    def advice(self) -> str:
+        """What else may help where numbers are not finite."""
+        return ", or set runtime.precision=bf16" if self.name == "fp16" else ""
 
     def scaler(self) -> GradScaler:
         """What keeps small gradients from vanishing in fp16; idle elsewhere."""
@@ -45,6 +60,15 @@ class Precision:
 
 
 FP32 = Precision()
+
+
+def is_scaler_state(kept: object) -> bool:
+    """Whether something is what the scaler of a precision keeps: nothing, but in fp16."""
+    if not isinstance(kept, dict):
+        return False
+    names = GradScaler("cpu").state_dict().keys()
+    numbers = all(type(one) in (int, float) and math.isfinite(one) for one in kept.values())
+    return not kept or (kept.keys() == names and numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +121,12 @@ class RuntimeConfig(Config):
 
     def precision_on(self, device: torch.device) -> Precision:
         """The precision. Raises SettingsError where the device does not have it."""
-        lacks_bf16 = device.type == "cuda" and not torch.cuda.is_bf16_supported()
+        # torch.cuda.is_bf16_supported() is true wherever it can be imitated.
+        lacks_bf16 = (
+            device.type == "cuda"
+            and not torch.version.hip
+            and torch.cuda.get_device_capability(device)[0] < 8
+        )
         if self.precision == "bf16" and lacks_bf16:
             raise SettingsError("runtime.precision", "is bf16, which this GPU lacks. Use fp16.")
         return Precision(self.precision, device.type)
@@ -136,9 +165,7 @@ def seed_step(seed: int, step: int, rank: int) -> None:
 def describe(device: torch.device, precision: Precision) -> str:
     """One line for the log: the device, its name, torch's version, threads and precision."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    parts = [name, f"torch {torch.__version__}", f"{torch.get_num_threads()} CPU threads"]
-    if precision.name != "fp32":
-        parts.append(precision.name)
-    if (of_products := torch.get_float32_matmul_precision()) != "highest":
-        parts.append(f"{of_products} precision")
-    return ", ".join(parts)
+    of_products = torch.get_float32_matmul_precision()
+    suffix = "" if of_products == "highest" else f", {of_products} precision"
+    threads = f"{torch.get_num_threads()} CPU threads"
+    return f"{name}, torch {torch.__version__}, {threads}{precision.remark}{suffix}"

@@ -30,7 +30,7 @@ def test_the_precision_of_products_is_what_was_asked_for_and_said():
 
 
 def test_a_gpu_without_bf16_is_told_before_anything_starts(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
     runtime, gpu = RuntimeConfig(precision="bf16"), torch.device("cuda")
     with pytest.raises(SettingsError, match=r"`runtime.precision` is bf16, which this GPU lacks"):
         runtime.precision_on(gpu)

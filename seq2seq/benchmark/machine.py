@@ -9,9 +9,14 @@ from collections.abc import Callable
 import torch
 
 
-def matrix_product_rate(device: torch.device, dim: int = 2048, seconds: float = 0.3) -> float:
-    """Floating-point operations a second in products of large fp32 matrices, on all threads."""
-    one, other = (torch.randn(dim, dim, device=device) for _ in range(2))
+def matrix_product_rate(
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+    dim: int = 2048,
+    seconds: float = 0.3,
+) -> float:
+    """Floating-point operations a second in products of large matrices, on all threads."""
+    one, other = (torch.randn(dim, dim, device=device).to(dtype) for _ in range(2))
     torch.mm(one, other)
     wait(device)
     began, num_products = time.perf_counter(), 0

@@ -16,6 +16,7 @@ from seq2seq.data.batches import Batch
 from seq2seq.models.decoders.base import RecurrentDecoder
 from seq2seq.models.interfaces import State
 from seq2seq.models.seq2seq import Seq2Seq
+from seq2seq.runtime import FP32, Precision
 
 IGNORED = -100
 """The target that torch's loss passes over."""
@@ -57,10 +58,13 @@ def plain_step(
     batch: Batch,
     label_smoothing: float,
     max_gradient_norm: float,
+    precision: Precision = FP32,
 ) -> None:
     """One optimizer step on a batch."""
     optimizer.zero_grad()
-    (plain_loss(model, batch, label_smoothing) / batch.num_tokens).backward()
+    with precision():
+        loss = plain_loss(model, batch, label_smoothing)
+    (loss / batch.num_tokens).backward()
     nn.utils.clip_grad_norm_(model.parameters(), max_gradient_norm)
     optimizer.step()
 

@@ -70,6 +70,7 @@ class Findings:
     """
 
     machine: str
+    precision: str
     num_parameters: int
     tokens_per_second: float
     slowest: float
@@ -144,7 +145,7 @@ class _Bench:
             told(timed(self._steps, device))  # to warm up
             speeds, rates, plain = [], [], []
             for _ in range(settings.num_repeats):
-                rates.append(matrix_product_rate(device))
+                rates.append(matrix_product_rate(device, self.precision.dtype))
                 speeds.append(self.num_tokens / told(timed(self._steps, device)))
             memory = peak_memory(device)
             stages = Stages(device)
@@ -158,6 +159,7 @@ class _Bench:
         real_source, real_target = self._real_shares()
         return Findings(
             machine=describe(device, self.precision),
+            precision=self.precision.name,
             num_parameters=self.model.num_parameters,
             tokens_per_second=speed,
             slowest=min(speeds),
@@ -204,6 +206,7 @@ class _Bench:
                 self.pairs.batch(indices).to(self.device),
                 label_smoothing=0.1,
                 max_gradient_norm=self.stepper.max_gradient_norm,
+                precision=self.precision,
             )
 
     def _real_shares(self) -> tuple[float, float]:
@@ -223,7 +226,8 @@ def _table(found: Findings, num_steps: int, num_repeats: int) -> str:
     operations = found.operations_per_token * found.tokens_per_second
     lines = [
         f"machine    {found.machine}",
-        f"           {found.matrix_product_rate / 1e9:,.0f} GFLOP/s in large fp32 matrix products",
+        f"           {found.matrix_product_rate / 1e9:,.0f} GFLOP/s in large {found.precision} "
+        "matrix products",
         f"model      {found.num_parameters:,} parameters",
         f"speed      {found.tokens_per_second:,.0f} target tokens/s "
         f"(median of {num_repeats} x {num_steps} steps; "

@@ -99,7 +99,7 @@ def evaluate(settings: EvaluateSettings) -> int:
     )
     for score in scores:
         print(score)
-    print(f"  search: {described(settings.search)}")
+    print(f"  search: {described(settings.search)}{translator.precision.remark}")
     print(f"translations and results.json are in {folder}", file=sys.stderr)
     return 0
 

@@ -44,7 +44,7 @@ def conclude(
         )
         for score in scores:
             print(f"test {score}")
-        print(f"  search: {described(settings.search)}")
+        print(f"  search: {described(settings.search)}{translator.precision.remark}")
         journal.say(f"test translations and scores\n    {run_dir / 'test'}")
     num_pictures = 0
     if translator.model.attends:

@@ -140,6 +140,7 @@ def score_split(
         "data": pairs.origin,
         "num_sentences": len(pairs),
         "search": to_tree(translator.search),
+        "precision": translator.precision.name,
         "scores": [score.as_dict() for score in scores],
     }
     write_lines(folder / "results.json", [json.dumps(results, indent=2, ensure_ascii=False)])

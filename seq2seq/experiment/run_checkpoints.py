@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ from seq2seq.training import atomic
 from seq2seq.training.checkpoint import save_checkpoint
 from seq2seq.training.keeper import Checkpoints, step_name
 from seq2seq.training.state import RunState
+
+OURS = re.compile(rf"{step_name('')}\d+({atomic.PART}|\.new|\.old)?")
+"""What a run calls checkpoints of steps, whole or not; other names are the user's."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,6 @@ class RunCheckpoints(Checkpoints):
         )
 
     def keep(self, names: set[str]) -> None:
-        for path in self.folder.glob(step_name("*")):
-            if self.processes.is_first and path.name not in names:
+        for path in self.folder.iterdir() if self.processes.is_first else ():
+            if OURS.fullmatch(path.name) and path.name not in names and path.is_dir():
                 atomic.remove(path)

@@ -57,6 +57,9 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
 
     The gradient at logits is softmax - target, and needs nothing that comes later. So it is formed
     at once, where the logits were, and of a few rows at a time: (N, V) is never held as a whole.
+
+    In fp16 that is before the loss is scaled: words that a row gives less than about 3e-8 get no
+    gradient from it.
     """
 
     @staticmethod

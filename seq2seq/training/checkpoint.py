@@ -98,7 +98,7 @@ class Checkpoint:
         path = self.folder / OPTIMIZER_FILE
         try:
             tensors = load_file(str(path))
-            optimizer_state.unpack(tensors, optimizer, has_stepped=self.state.step > 0)
+            optimizer_state.unpack(tensors, optimizer, may_be_empty=not self.state.has_moved)
         except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"{path} cannot be used: {_first_line(error)}") from None
 

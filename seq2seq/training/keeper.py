@@ -95,5 +95,5 @@ def wanted_steps(state: RunState, num_best: int, num_last: int) -> list[int]:
 
 
 def step_name(step: int | str) -> str:
-    """The name of a checkpoint that is kept for its step; of all of them, for `*`."""
+    """The name of a checkpoint that is kept for its step; how all of them begin, for nothing."""
     return f"step-{step}"

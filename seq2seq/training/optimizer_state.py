@@ -19,12 +19,16 @@ def pack(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def unpack(
-    tensors: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, *, has_stepped: bool
+    tensors: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, *, may_be_empty: bool
 ) -> None:
-    """Restores what `pack` gave. Raises ValueError where it is not what this optimizer keeps."""
+    """Restores what `pack` gave: something of each parameter, or nothing before the first step.
+
+    Raises ValueError where it is not what this optimizer keeps.
+    """
     kept = _nested(tensors)
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
-    if has_stepped and sorted(kept) != list(range(len(parameters))):
+    is_whole = sorted(kept) == list(range(len(parameters)))
+    if not (is_whole or (may_be_empty and not kept)):
         raise ValueError("it is of another optimizer")
     wanted = _example(optimizer, parameters[0])
     for index, values in kept.items():

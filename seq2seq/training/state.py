@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from torch.amp.grad_scaler import GradScaler
+from seq2seq.runtime import is_scaler_state
 
 
 @dataclass
@@ -42,6 +42,11 @@ class RunState:
     history: list[dict[str, Any]] = field(default_factory=list)
     scaler: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def has_moved(self) -> bool:
+        """Whether a step is sure to have moved the weights; in fp16 the first ones may not have."""
+        return self.step > self.num_skipped and not self.scaler
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
@@ -62,10 +67,10 @@ class RunState:
         numbers += [] if state.best_score is None else [state.best_score]
         is_sound = (
             all(type(one) is int and one >= 0 for one in counts)
-            and all(map(_is_finite, numbers))
+            and all(type(one) in (int, float) and math.isfinite(one) for one in numbers)
             and isinstance(state.history, list)
             and all(isinstance(one, dict) for one in state.history)
-            and _is_scaler(state.scaler)
+            and is_scaler_state(state.scaler)
         )
         if not is_sound:
             raise ValueError("a field of its state is not what it should be")
@@ -86,15 +91,3 @@ class RunState:
             return True
         self.num_without_gain += 1
         return False
-
-
-def _is_finite(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-
-
-def _is_scaler(kept: object) -> bool:
-    """Whether something is nothing, or what a GradScaler keeps."""
-    names = GradScaler("cpu").state_dict().keys()
-    return isinstance(kept, dict) and (
-        not kept or (kept.keys() == names and all(map(_is_finite, kept.values())))
-    )

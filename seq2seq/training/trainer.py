@@ -141,24 +141,32 @@ class Trainer:
         self.state.num_tokens += num_tokens
         self.meter.add(done.nll, num_tokens, time.monotonic() - began)
 
-    def _stepped(self, group: list[Sequence[int]], num_tokens: int) -> StepResult:
+    def _stepped(self, group: Sequence[Sequence[int]], num_tokens: int) -> StepResult:
         """The step, its batches halved as often as memory does not suffice."""
+        progress = self._progress()
+        while (nll := self._gradients(group, num_tokens, progress)) is None:
+            group = [half for one in group for half in (one[::2], one[1::2])]
+        done = self.stepper.move(nll, self.state.step, progress)
+        self.state.scaler = self.stepper.scaler.state_dict()
+        return done
+
+    def _gradients(
+        self, group: Sequence[Sequence[int]], num_tokens: int, progress: float
+    ) -> float | None:
+        """The stepper's gradients of some batches; None where memory does not suffice."""
         try:
             batches = [self.pairs.batch(indices).to(self.device) for indices in group if indices]
-            done = self.stepper(batches, num_tokens, self.state.step, self._progress())
-            self.state.scaler = self.stepper.scaler.state_dict()
-            return done
+            return self.stepper.gradients(batches, num_tokens, progress)
         except (RuntimeError, MemoryError) as error:
             most = max(map(len, group))
             if most == 1 or not is_out_of_memory(error):
                 raise
-        self.optimizer.zero_grad(set_to_none=True)
+        self.stepper.forget()
         self.journal.say(
             f"Out of memory at step {self.state.step + 1}, with {most} sentences at a time: it is "
             f"tried again with {(most + 1) // 2}."
         )
-        halves = (half for one in group for half in (one[::2], one[1::2]))
-        return self._stepped(list(halves), num_tokens)
+        return None
 
     def _pass_over(self, group: list[list[int]], learning_rate: float) -> None:
         """Passes over a step that is not finite. Raises RunError where there were too many."""
@@ -171,7 +179,7 @@ class Trainer:
         if self.state.num_skipped >= self.config.max_skipped_steps:
             raise RunError(
                 f"{problem} Earlier checkpoints are whole. Lower optimizer.learning_rate or "
-                "training.max_gradient_norm."
+                f"training.max_gradient_norm{self.stepper.precision.advice}."
             )
         self.state.num_skipped += 1
         self.journal.say(f"{problem} It is passed over.")

@@ -19,9 +19,10 @@ import torch
 import yaml
 from conftest import CONFIGS, settings_of
 from safetensors.torch import load_file
+from torch.amp.grad_scaler import GradScaler
 
 import seq2seq
-from seq2seq import load_translator
+from seq2seq import load_translator, runtime
 from seq2seq.config import from_tree
 from seq2seq.errors import CheckpointError, DataError, RunError, SettingsError
 from seq2seq.experiment import (
@@ -548,6 +549,78 @@ def test_without_attention_there_is_nothing_to_draw(files, capsys):
 def test_align_needs_the_corpus_that_knows_the_truth(files, run):
     with pytest.raises(DataError, match="Only data=phrasebook has a gold alignment"):
         align(on_checkpoint(AlignSettings, files))
+
+
+# Precision
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_a_run_in_mixed_precision_ends_elsewhere_and_like_one_that_was_stopped(
+    files, monkeypatch, precision
+):
+    """Its scale falls at first, and is back where it was after a resume."""
+    growth = GradScaler("cpu").state_dict() | {"scale": 2.0**30}
+
+    def settings_for(name):
+        return tiny(files, f"run_dir={files}/{name}", f"runtime.precision={precision}")
+
+    plain = tiny(files, f"run_dir={files}/plain")
+    if precision == "fp16":
+        scaler = runtime.Precision.scaler
+        monkeypatch.setattr(runtime.Precision, "scaler", lambda self: _high(scaler(self), growth))
+    assert_resumed_alike(files, monkeypatch, settings_for)
+    assert train(plain) == 0
+    assert weights_of(files / "straight") != weights_of(files / "plain")
+    if precision == "fp16":
+        assert 1 < Checkpoint.open(files / "second" / "last").state.scaler["scale"] < 2.0**30
+
+
+def _high(scaler: GradScaler, state: dict) -> GradScaler:
+    if scaler.is_enabled():
+        scaler.load_state_dict(state)
+    return scaler
+
+
+def test_precision_goes_from_the_command_to_the_translations(files, run):
+    found = {}
+    for precision in ("fp32", "bf16"):
+        translator = load_translator(run / "best", precision=precision)
+        source = translator.encode(["the dog sees a cat"])[0]
+        found[precision] = translator.attention(source, source)
+    assert not torch.equal(found["fp32"], found["bf16"])
+    torch.testing.assert_close(found["fp32"], found["bf16"], rtol=0, atol=0.02)
+    chosen = on_checkpoint(EvaluateSettings, files)
+    chosen = replace(chosen, runtime=replace(chosen.runtime, precision="bf16"))
+    assert evaluate(chosen) == 0
+    results = json.loads((run / "best-test" / "results.json").read_text("utf-8"))
+    assert results["precision"] == "bf16"
+
+
+# What is in the run folder beside a run's own
+
+
+def test_what_a_user_puts_beside_the_checkpoints_stays(files):
+    mine = ("step-notes.txt", "step-4-keep", "step-mean", "steps")
+    (files / "run").mkdir()
+    settings = tiny(files, "training.keeping.num_last=1", "training.max_epochs=2")
+    assert train(settings) == 0
+    for name in mine:
+        (files / "run" / name).mkdir()
+        (files / "run" / name / "file").touch()
+    (files / "run" / "step-notes.txt" / "file").unlink()
+    (files / "run" / "step-notes.txt").rmdir()
+    (files / "run" / "step-notes.txt").touch()
+    assert train(resumed(files / "run", training__max_epochs=4)) == 0
+    assert {one.name for one in (files / "run").glob("step*")} == {*mine, "step-8"}
+
+
+def test_a_weight_that_nothing_depends_on_does_not_keep_a_run_from_going_on(files, monkeypatch):
+    unused = ("model/attention=none", "model.encoder.layer_norm=true")
+
+    def settings_for(name):
+        return tiny(files, f"run_dir={files}/{name}", *unused)
+
+    assert_resumed_alike(files, monkeypatch, settings_for)
 
 
 # Averages

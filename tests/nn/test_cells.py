@@ -30,3 +30,17 @@ def test_recurrent_weights_start_orthogonal_and_an_lstm_remembers():
     for gate in cell.gates.weight.chunk(4):
         torch.testing.assert_close(gate @ gate.T, torch.eye(6))
     assert (cell.gates.bias[6:12] > 0.5).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", ["gru", "lstm"])
+def test_under_autocast_a_state_stays_in_the_precision_of_the_weights(name, dtype):
+    cell = build_cell(name, 5)
+    inputs = torch.randn(2, cell.num_gates * 5)
+    state = tuple(torch.randn(2, 5) for _ in range(cell.num_states))
+    expected = cell(inputs, state)
+    with torch.autocast("cpu", dtype):
+        found = cell(inputs.to(dtype), tuple(one.to(dtype) for one in state))
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == torch.float32
+        torch.testing.assert_close(one, other, rtol=0, atol=0.03)

@@ -51,6 +51,7 @@ def test_it_trains_what_is_missing_and_tells_of_all(tmp_path, study):
         return done.stdout[done.stdout.index("| encoder") :].splitlines()
 
     first = table()
+    assert (tmp_path / "runs/study/study.png").read_bytes().startswith(b"\x89PNG")
     assert len(first) == 14
     expected = r"\| gru \| none \| 1\.\d\d M \| [\d.]+ \| [\d.]+ \| [\d.]+ \| [\d.]+ \| \*\*.+ \|"
     assert re.fullmatch(expected, first[2])

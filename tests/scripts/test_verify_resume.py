@@ -30,13 +30,15 @@ def verified(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["recurrent", "transformer"])
 def test_ten_kills_change_nothing(tmp_path, model):
-    sizes = ["model.embedding_dim=32"]
-    done = verified(tmp_path, "--steps", "60", "--kills", "10", f"model={model}", *sizes, *SMALL)
+    """In fp16 with a Transformer: its scale is part of what is resumed."""
+    precision = {"recurrent": "fp32", "transformer": "fp16"}[model]
+    chosen = [f"model={model}", "model.embedding_dim=32", f"runtime.precision={precision}"]
+    done = verified(tmp_path, "--steps", "60", "--kills", "10", *chosen, *SMALL)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == 12 and lines[-1] == "equal to the bit"
-    reached = [re.search(r"at step (\d+|None)$", line)[1] for line in lines[1:-1]]
-    assert len(set(reached) - {"None"}) > 2  # the kills fell on several places of the run
+    reached = [one[1] for line in lines if (one := re.search(r"^kill -9 .* step (\d+)$", line))]
+    assert len(set(reached)) > 2  # the kills fell on several places of the run
     assert list(tmp_path.iterdir()) == []
 
 

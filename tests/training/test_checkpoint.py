@@ -24,6 +24,7 @@ from seq2seq.models.seq2seq import Seq2SeqConfig
 from seq2seq.nn.attention.additive import AdditiveAttentionConfig
 from seq2seq.nn.positions.none import NoPositionsConfig
 from seq2seq.optim.optimizers import AdamWConfig
+from seq2seq.runtime import Precision
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.tokenizers.subword import SubwordConfig
 from seq2seq.training import atomic
@@ -440,6 +441,16 @@ def test_an_optimizer_state_that_is_not_whole_is_refused(run, how):
     changed(path, lambda kept: spoil(kept, sorted(kept)))
     refusal = refusal_of(Checkpoint.open(run.folder).load_optimizer, run.optimizer)
     assert refusal.startswith(f"{path} cannot be used: ") and expected in refusal
+
+
+def test_an_optimizer_that_has_not_moved_anything_yet_keeps_nothing(run):
+    """All steps so far were passed over: there is nothing to restore."""
+    run.model, run.optimizer = run.fresh()
+    scaler = Precision("fp16").scaler().state_dict()
+    for run.state in (RunState(step=2, num_skipped=2), RunState(step=2, scaler=scaler)):
+        run.save()
+        Checkpoint.open(run.folder).load_optimizer(run.optimizer)
+        assert not run.optimizer.state
 
 
 def test_settings_with_aliases_are_refused(run):

@@ -89,3 +89,22 @@ def test_the_scale_comes_back_with_the_state():
     for wrong in ([], {"scale": "8"}, {"scale": float("nan")}, {**scaler, "more": 1}, {"scale": 8}):
         with pytest.raises(ValueError, match="its state"):
             RunState.from_dict({**state.as_dict(), "scaler": wrong})
+
+
+def test_a_process_without_a_share_takes_part_in_the_first_step(tiny_batch):
+    """It has no loss to scale."""
+    stepper = stepper_of("fp16")
+    before = weights_of(stepper)
+    assert stepper([], tiny_batch.num_tokens, 0, 0.0).is_finite
+    assert torch.equal(weights_of(stepper), before)
+    assert stepper([tiny_batch], tiny_batch.num_tokens, 1, 0.0).is_finite
+    assert not torch.equal(weights_of(stepper), before)
+
+
+def test_a_loss_that_is_not_finite_moves_nothing_though_the_gradient_is(tiny_batch):
+    for name in ("fp32", "fp16"):
+        stepper = stepper_of(name)
+        before = weights_of(stepper)
+        stepper.gradients([tiny_batch], tiny_batch.num_tokens, 0.0)
+        assert not stepper.move(float("inf"), 0, 0.0).is_finite
+        assert torch.equal(weights_of(stepper), before)

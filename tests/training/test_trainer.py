@@ -490,3 +490,17 @@ def test_one_sentence_that_is_too_large_ends_the_run(bench):
 
     with pytest.raises(MemoryError):
         bench({"objective": Spied(before=before)}, max_steps=1).run()
+
+
+def test_memory_that_is_missing_behind_the_gradient_ends_the_run(bench):
+    """What comes then cannot be done twice."""
+
+    class Greedy(torch.optim.SGD):
+        def step(self, closure=None):
+            raise MemoryError
+
+    model, spied = build_tiny_model(), Spied()
+    parts = {"model": model, "optimizer": Greedy(model.parameters(), lr=0.1), "objective": spied}
+    with pytest.raises(MemoryError):
+        bench({**parts, "batching": TokenBudgetConfig(max_sentences=6)}, max_steps=1).run()
+    assert len(spied.calls) == 1

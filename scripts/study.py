@@ -1,5 +1,10 @@
 """Trains each encoder with each attention at equal size and time: `python scripts/study.py`.
 
+First the speed of each is measured, in rounds over all of them, so that a machine that is faster
+at one time than at another is so for all; each is then trained for as many steps as it would do in
+eight minutes. So what else runs meanwhile changes nothing. (A budget on the command line, such as
+`training.max_steps=1000`, takes the place of all that.)
+
 Settings on the command line go to every new run. Called again, it goes on where it was stopped. It
 ends with a table of all runs on the terminal, and a picture of their validations beside them.
 """
@@ -8,7 +13,9 @@ import json
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
+from statistics import median
 from typing import NoReturn
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -17,7 +24,10 @@ from matplotlib.figure import Figure
 from seq2seq import load_translator
 
 RUNS = Path("runs/study")
+SPEEDS = RUNS / "speeds.json"
+MINUTES, ROUNDS = 8, 5
 TRAIN = Path(__file__).resolve().with_name("train.py")
+BENCHMARK = TRAIN.with_name("benchmark.py")
 
 SETTING = re.compile(r"(?!run_dir|resume|hydra)[+~\w./@]+=")
 
@@ -42,20 +52,54 @@ def overrides(encoder: str, attention: str) -> list[str]:
     return ["experiment=study", *chosen, *ENCODERS[encoder], *ATTENTIONS[attention]]
 
 
-def row(encoder: str, attention: str, run: Path) -> str:
+def run(script: Path, settings: list[str]) -> None:
+    """Runs another script; where that fails, this one ends as it did."""
+    if code := subprocess.run([sys.executable, str(script), *settings]).returncode:
+        sys.exit(code)
+
+
+def budgets(given: list[str]) -> dict[str, list[str]]:
+    """What ends each run: nothing but its settings where these have a budget, else its steps."""
+    names = {f"{one}-{other}": (one, other) for one, other in product(ENCODERS, ATTENTIONS)}
+    if any(one.startswith("training.max_") for one in given):
+        return {name: [] for name in names}
+    if not SPEEDS.is_file():
+        found: dict[str, list[float]] = {name: [] for name in names}
+        short = [
+            "num_steps=20",
+            "num_repeats=1",
+            "compare_plain=false",
+            f"run_dir={RUNS / 'speed'}",
+        ]
+        for _, (name, parts) in product(range(ROUNDS), names.items()):
+            run(BENCHMARK, ["train", *overrides(*parts), *short, *given])
+            speed = json.loads((RUNS / "speed" / "benchmark.json").read_text("utf-8"))
+            found[name].append(speed["tokens_per_second"] / speed["tokens_per_step"])
+        SPEEDS.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    steps_per_second = json.loads(SPEEDS.read_text("utf-8"))
+    return {
+        name: [
+            "training.max_minutes=null",
+            f"training.max_steps={round(60 * MINUTES * median(steps_per_second[name]))}",
+        ]
+        for name in names
+    }
+
+
+def row(encoder: str, attention: str, folder: Path) -> str:
     """A finished run as a row of the table."""
-    results = json.loads((run / "test" / "results.json").read_text(encoding="utf-8"))
+    results = json.loads((folder / "test" / "results.json").read_text(encoding="utf-8"))
     bleu = results["scores"][0]
-    last = json.loads((run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-    millions = load_translator(run / "best").model.num_parameters / 1e6
-    cells = [encoder, attention, f"{millions:.2f} M", f"{last['epoch']:.1f}"]
+    last = json.loads((folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    millions = load_translator(folder / "best").model.num_parameters / 1e6
+    cells = [encoder, attention, f"{millions:.2f} M", f"{last['step']:,}", f"{last['epoch']:.1f}"]
     cells += [f"{last['train_nll']:.2f}", f"{last['validation_perplexity']:.2f}"]
     cells += [f"{last['validation_bleu']:.2f}", f"**{bleu['value']:.2f}** ± {bleu['interval']:.2f}"]
     return f"| {' | '.join(cells)} |"
 
 
 def draw(path: Path) -> None:
-    """Validation BLEU against minutes, a panel for each encoder."""
+    """Validation BLEU against epochs, a panel for each encoder."""
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(1, len(ENCODERS), sharey=True)
@@ -63,10 +107,10 @@ def draw(path: Path) -> None:
         for attention in ATTENTIONS:
             lines = (RUNS / f"{encoder}-{attention}" / "metrics.jsonl").read_text("utf-8")
             records = [json.loads(line) for line in lines.splitlines()]
-            minutes = [record["seconds"] / 60 for record in records]
+            epochs = [record["epoch"] for record in records]
             scores = [record["validation_bleu"] for record in records]
-            panel.plot(minutes, scores, marker="o", markersize=3, label=attention)
-        panel.set(title=f"{encoder} encoder", xlabel="minutes")
+            panel.plot(epochs, scores, marker="o", markersize=3, label=attention)
+        panel.set(title=f"{encoder} encoder", xlabel="epochs")
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("validation BLEU")
     panels[-1].legend(title="attention", loc="lower right")
@@ -82,23 +126,20 @@ def fail(problem: str) -> NoReturn:
 if __name__ == "__main__":
     if wrong := [one for one in sys.argv[1:] if not SETTING.match(one)]:
         fail(f"{wrong[0]!r} cannot go to every run. Settings are written KEY=VALUE.")
-    rows = []
-    for encoder in ENCODERS:
-        for attention in ATTENTIONS:
-            run = RUNS / f"{encoder}-{attention}"
-            if not (run / "test" / "results.json").is_file():
-                command = [*overrides(encoder, attention), f"run_dir={run}", *sys.argv[1:]]
-                if (run / "last").is_dir():
-                    command = [f"resume={run}"]
-                if code := subprocess.run([sys.executable, str(TRAIN), *command]).returncode:
-                    sys.exit(code)
-            try:
-                rows.append(row(encoder, attention, run))
-            except (OSError, LookupError, ValueError) as error:
-                fail(f"{run} holds no result of a test that can be read ({error}).")
-    print("| encoder | attention | parameters | epochs | training NLL |", end="")
+    rows, budget = [], budgets(sys.argv[1:])
+    for encoder, attention in product(ENCODERS, ATTENTIONS):
+        folder = RUNS / f"{encoder}-{attention}"
+        if not (folder / "test" / "results.json").is_file():
+            parts = [*overrides(encoder, attention), *budget[folder.name], *sys.argv[1:]]
+            is_begun = (folder / "last").is_dir()
+            run(TRAIN, [f"resume={folder}"] if is_begun else [*parts, f"run_dir={folder}"])
+        try:
+            rows.append(row(encoder, attention, folder))
+        except (OSError, LookupError, ValueError) as error:
+            fail(f"{folder} holds no result of a test that can be read ({error}).")
+    print("| encoder | attention | parameters | steps | epochs | training NLL |", end="")
     print(" validation perplexity | validation BLEU | test BLEU |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     print("\n".join(rows))
     draw(RUNS / "study.png")
     print(f"picture: {RUNS / 'study.png'}", file=sys.stderr)

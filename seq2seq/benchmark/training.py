@@ -56,6 +56,7 @@ class Findings:
         machine: device, torch, threads.
         num_parameters: of the model.
         tokens_per_second: real target tokens, EOS counted, padding not; of whole steps.
+        tokens_per_step: the same tokens, of a step on average.
         slowest: of the repeats, in the same unit.
         fastest: of the repeats, in the same unit.
         matrix_product_rate: of the machine, in operations a second: fp32, 2048 x 2048.
@@ -73,6 +74,7 @@ class Findings:
     precision: str
     num_parameters: int
     tokens_per_second: float
+    tokens_per_step: float
     slowest: float
     fastest: float
     matrix_product_rate: float
@@ -162,6 +164,7 @@ class _Bench:
             precision=self.precision.name,
             num_parameters=self.model.num_parameters,
             tokens_per_second=speed,
+            tokens_per_step=self.num_tokens / settings.num_steps,
             slowest=min(speeds),
             fastest=max(speeds),
             matrix_product_rate=rate,

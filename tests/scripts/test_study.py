@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import subprocess
@@ -53,7 +54,9 @@ def test_it_trains_what_is_missing_and_tells_of_all(tmp_path, study):
     first = table()
     assert (tmp_path / "runs/study/study.png").read_bytes().startswith(b"\x89PNG")
     assert len(first) == 14
-    expected = r"\| gru \| none \| 1\.\d\d M \| [\d.]+ \| [\d.]+ \| [\d.]+ \| [\d.]+ \| \*\*.+ \|"
+    expected = (
+        r"\| gru \| none \| 1\.\d\d M \| 2 \| [\d.]+ \| [\d.]+ \| [\d.]+ \| [\d.]+ \| \*\*.+ \|"
+    )
     assert re.fullmatch(expected, first[2])
     assert [line.split(" | ")[1] for line in first[2:]] == 2 * list(study["ATTENTIONS"])
     made = tmp_path / "runs/study/gru-dot/best/weights.safetensors"
@@ -63,11 +66,43 @@ def test_it_trains_what_is_missing_and_tells_of_all(tmp_path, study):
 
 
 def test_it_ends_with_the_first_run_that_fails(tmp_path):
-    command = [sys.executable, str(SCRIPT), "data.root=nowhere"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("error: nowhere/train.en.gz is not there.")
-    assert done.stderr.count("run ") == 1 and list((tmp_path / "runs/study").iterdir()) == []
+    for budget in (["training.max_steps=2"], []):  # without one it begins with the speeds
+        command = [sys.executable, str(SCRIPT), "data.root=nowhere", *budget]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1].startswith("error: nowhere/train.en.gz is not there.")
+        assert done.stderr.count("error: ") == 1
+        assert not list((tmp_path / "runs/study").glob("*/*"))
+
+
+def test_a_budget_is_the_steps_of_eight_minutes_at_the_speed_of_the_middle_round(
+    tmp_path, monkeypatch, study
+):
+    """Measured in rounds over all, and once."""
+    monkeypatch.chdir(tmp_path)
+    asked = []
+
+    def run(script, settings):
+        asked.append((script.name, settings))
+        path = Path(settings[-2].removeprefix("run_dir="))
+        path.mkdir(parents=True, exist_ok=True)
+        speed = 1000.0 * (1 + len(asked) % 7) if "model/attention=dot" in settings else 5000.0
+        found = {"tokens_per_second": speed, "tokens_per_step": 1000.0}
+        (path / "benchmark.json").write_text(json.dumps(found), "utf-8")
+
+    monkeypatch.setitem(study["budgets"].__globals__, "run", run)
+    found = study["budgets"](["data.root=x"])
+    assert found["gru-none"] == ["training.max_minutes=null", "training.max_steps=2400"]
+    assert len(asked) == 5 * 12 and {name for name, _ in asked} == {"benchmark.py"}
+    assert [settings[1] for _, settings in asked[:12]] == [
+        settings[1] for _, settings in asked[12:24]
+    ]
+    speeds = json.loads((tmp_path / "runs/study/speeds.json").read_text("utf-8"))
+    middle = sorted(speeds["gru-dot"])[2]
+    assert found["gru-dot"][1] == f"training.max_steps={round(480 * middle)}"
+    assert len(set(speeds["gru-dot"])) > 1
+    assert study["budgets"](["data.root=x"]) == found and len(asked) == 60
+    assert study["budgets"](["training.max_steps=7"])["gru-none"] == []
 
 
 def refusal(folder, monkeypatch, capsys, *arguments: str) -> str:
@@ -90,5 +125,5 @@ def test_a_result_that_cannot_be_read_is_named(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "runs/study/gru-none/test"
     folder.mkdir(parents=True)
     (folder / "results.json").write_text("{}", "utf-8")
-    found = refusal(tmp_path, monkeypatch, capsys)
+    found = refusal(tmp_path, monkeypatch, capsys, "training.max_steps=1")
     assert found.startswith("error: runs/study/gru-none holds no result of a test")

@@ -63,24 +63,23 @@ def budgets(given: list[str]) -> dict[str, list[str]]:
     names = {f"{one}-{other}": (one, other) for one, other in product(ENCODERS, ATTENTIONS)}
     if any(one.startswith("training.max_") for one in given):
         return {name: [] for name in names}
-    if not SPEEDS.is_file():
-        found: dict[str, list[float]] = {name: [] for name in names}
-        short = [
-            "num_steps=20",
-            "num_repeats=1",
-            "compare_plain=false",
-            f"run_dir={RUNS / 'speed'}",
-        ]
-        for _, (name, parts) in product(range(ROUNDS), names.items()):
+    found: dict[str, list[float]] = {name: [] for name in names}
+    if SPEEDS.is_file():
+        found = json.loads(SPEEDS.read_text("utf-8"))
+    speed_run = RUNS / "speed"
+    short = ["num_steps=20", "num_repeats=1", "compare_plain=false", f"run_dir={speed_run}"]
+    for number, (name, parts) in product(range(ROUNDS), names.items()):
+        if len(found[name]) <= number:  # not measured before a stop
             run(BENCHMARK, ["train", *overrides(*parts), *short, *given])
-            speed = json.loads((RUNS / "speed" / "benchmark.json").read_text("utf-8"))
+            speed = json.loads((speed_run / "benchmark.json").read_text("utf-8"))
             found[name].append(speed["tokens_per_second"] / speed["tokens_per_step"])
-        SPEEDS.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
-    steps_per_second = json.loads(SPEEDS.read_text("utf-8"))
+            part = SPEEDS.with_suffix(".part")
+            part.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+            part.replace(SPEEDS)
     return {
         name: [
             "training.max_minutes=null",
-            f"training.max_steps={round(60 * MINUTES * median(steps_per_second[name]))}",
+            f"training.max_steps={round(60 * MINUTES * median(found[name]))}",
         ]
         for name in names
     }
@@ -102,7 +101,7 @@ def draw(path: Path) -> None:
     """Validation BLEU against epochs, a panel for each encoder."""
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(ENCODERS), sharey=True)
+    panels = figure.subplots(1, len(ENCODERS), sharex=True, sharey=True)
     for panel, encoder in zip(panels, ENCODERS, strict=True):
         for attention in ATTENTIONS:
             lines = (RUNS / f"{encoder}-{attention}" / "metrics.jsonl").read_text("utf-8")
@@ -113,7 +112,7 @@ def draw(path: Path) -> None:
         panel.set(title=f"{encoder} encoder", xlabel="epochs")
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("validation BLEU")
-    panels[-1].legend(title="attention", loc="lower right")
+    figure.legend(*panels[0].get_legend_handles_labels(), title="attention", loc="outside right")
     figure.savefig(path, dpi=110)
 
 

@@ -94,14 +94,19 @@ def test_a_budget_is_the_steps_of_eight_minutes_at_the_speed_of_the_middle_round
     found = study["budgets"](["data.root=x"])
     assert found["gru-none"] == ["training.max_minutes=null", "training.max_steps=2400"]
     assert len(asked) == 5 * 12 and {name for name, _ in asked} == {"benchmark.py"}
-    assert [settings[1] for _, settings in asked[:12]] == [
-        settings[1] for _, settings in asked[12:24]
-    ]
+    rounds = [[settings[2:4] for _, settings in asked[at : at + 12]] for at in range(0, 60, 12)]
+    assert all(one == rounds[0] for one in rounds) and len(set(map(tuple, rounds[0]))) == 12
     speeds = json.loads((tmp_path / "runs/study/speeds.json").read_text("utf-8"))
     middle = sorted(speeds["gru-dot"])[2]
     assert found["gru-dot"][1] == f"training.max_steps={round(480 * middle)}"
     assert len(set(speeds["gru-dot"])) > 1
     assert study["budgets"](["data.root=x"]) == found and len(asked) == 60
+    speeds["transformer-dot"].pop()  # stopped before the last round came to it
+    (tmp_path / "runs/study/speeds.json").write_text(json.dumps(speeds), "utf-8")
+    study["budgets"](["data.root=x"])
+    assert len(asked) == 61 and asked[-1][1][2:4] == [
+        "model/encoder=transformer", "model/attention=dot"
+    ]  # fmt: skip
     assert study["budgets"](["training.max_steps=7"])["gru-none"] == []
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+# The tests run beside each other, a process for each core: more threads would only wait. Set
+# before torch is imported, and for the programs that the tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 import torch
 

@@ -139,8 +139,10 @@ def _checked(value: object, hint: Any, key: str) -> object:
             key, f"must be one of {', '.join(choices)}, but is {value!r}. {hint_text}"
         )
     if get_origin(hint) is tuple:
+        if isinstance(value, str | int | float):
+            value = (value,)  # a list of one
         if not isinstance(value, list | tuple):
-            raise SettingsError(key, f"must be a list, but is {value!r}.")
+            raise SettingsError(key, f"must be a list, but is {_shown(value)}.")
         item = get_args(hint)[0]
         return tuple(_checked(one, item, f"{key}[{index}]") for index, one in enumerate(value))
     if hint is float and isinstance(value, int) and not isinstance(value, bool):

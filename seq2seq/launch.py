@@ -30,7 +30,7 @@ from seq2seq.config import Config, field_types, from_tree
 from seq2seq.errors import CheckpointError, RunError, SettingsError, UserError
 from seq2seq.overrides import compose, expand, read
 from seq2seq.runtime import is_out_of_memory
-from seq2seq.training.checkpoint import ABOUT_FILE, Checkpoint
+from seq2seq.training.checkpoint import ABOUT_FILE, Checkpoint, checkpoints_in
 
 SettingsType = TypeVar("SettingsType", bound=Config)
 OUT_OF_MEMORY_ADVICE = "lower batching.max_tokens, search.batch_size or the model's sizes."
@@ -54,13 +54,16 @@ def for_settings(config_name: str) -> Choice:
     return lambda given: (config_name, {})
 
 
-def for_checkpoint(config_name: str, *groups: str) -> Choice:
-    """A command's config over some groups of the settings of the checkpoint that is named."""
+def for_checkpoint(config_name: str, *groups: str, key: str = "checkpoint") -> Choice:
+    """A command's config over some groups of the settings of the checkpoint that `key` names.
+
+    A file in its place has no settings.
+    """
 
     def choose(given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        if "checkpoint" not in given:
+        if key not in given or (key != "checkpoint" and _folder(given, key).is_file()):
             return config_name, {}
-        settings = Checkpoint.open(_folder(given, "checkpoint")).settings
+        settings = Checkpoint.open(checkpoints_in(_folder(given, key))[0]).settings
         return config_name, {group: settings[group] for group in groups if group in settings}
 
     return choose
@@ -79,8 +82,12 @@ def _run_of(folder: Path) -> Path:
 
 def _folder(given: Mapping[str, Any], key: str) -> Path:
     value = given[key]
+    if isinstance(value, list) and value:  # of checkpoints: the first one's settings count
+        value = value[0]
     if isinstance(value, str) and value:
         return Path(value)
+    if value == []:
+        raise SettingsError(key, "names none. Give at least one.")
     shown = repr(value) if isinstance(value, str | int | float | None) else "more than one"
     raise SettingsError(key, f"must be the name of a folder, but is {shown}.")
 

@@ -12,6 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 import torch
 
+pytest_plugins = ["small_runs"]
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 

@@ -93,7 +93,7 @@ class Outer(Config):
             "must be one of linear, cosine, but is 'cosin'. Did you mean `cosine`?",
         ),
         ("kind", 3, "must be one of linear, cosine, but is 3. Valid names are: cosine, linear."),
-        ("betas", 0.9, "must be a list, but is 0.9."),
+        ("betas", None, "must be a list, but is null."),
         ("inner", {"width": 1}, "must be an Inner, but is a group of settings."),
         ("inner", ConstantSchedule(), "must be an Inner, but is a ConstantSchedule."),
         ("inner", None, "must be an Inner, but is null."),
@@ -124,6 +124,7 @@ def test_bounds_hold_or_leave_out_their_ends(bound, inside, outside):
 
 
 def test_whole_numbers_are_widened_and_lists_made_tuples():
+    assert Outer(betas=0.5).betas == (0.5,)
     outer = Outer(rate=1, betas=[1, 0.5], limit=3, other=Inner(width=2))
     assert outer.rate == 1.0 and isinstance(outer.rate, float)
     assert outer.betas == (1.0, 0.5) and isinstance(outer.betas[0], float)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from seq2seq.errors import DataError
 
@@ -28,17 +31,6 @@ class ParallelText:
         return len(self.source)
 
 
-def split_lines(text: str) -> list[str]:
-    """The lines of a text. Only `\\n` ends a line, and a `\\r` before it is dropped.
-
-    `str.splitlines` would also split at U+2028, U+0085 or a form feed and shift every line below.
-    """
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
-
-
 _OTHER_KINDS = {
     b"\x1f\x8b": "a gzip file (one is unpacked if its name ends in .gz)",
     b"\xff\xfe": "UTF-16 (convert it with `iconv -f UTF-16 -t UTF-8`)",
@@ -46,35 +38,67 @@ _OTHER_KINDS = {
 }
 
 
-def decode(raw: bytes, name: str) -> str:
-    """UTF-8 bytes as text, a byte order mark dropped. Raises DataError with line and byte."""
-    if mark := next((kind for mark, kind in _OTHER_KINDS.items() if raw.startswith(mark)), None):
-        raise DataError(f"{name} is not UTF-8 text, but {mark}.")
+def iterate_lines(file: BinaryIO, name: str) -> Iterator[str]:
+    """The lines of UTF-8 bytes, one after another, a byte order mark dropped.
+
+    Only `\\n` ends a line, and a `\\r` before it is dropped: `str.splitlines` would also split at
+    U+2028, U+0085 or a form feed and shift every line below. Raises DataError with line and byte.
+    """
+    for number, raw in enumerate(file, start=1):
+        if number == 1:
+            for mark, kind in _OTHER_KINDS.items():
+                if raw.startswith(mark):
+                    raise DataError(f"{name} is not UTF-8 text, but {kind}.")
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name}, line {number}, byte {error.start + 1} is not UTF-8 "
+                f"(0x{raw[error.start]:02x}). Convert the file, for example with `iconv -f LATIN1 "
+                "-t UTF-8`."
+            ) from None
+        if number == 1:
+            line = line.removeprefix("\ufeff")
+        if line:
+            yield line.removesuffix("\n").removesuffix("\r")
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """The lines of a file, plain or gzip (by its name's end), as they are read.
+
+    Raises DataError, at the first line or at any later one.
+    """
     try:
-        return raw.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        column = error.start - (raw.rfind(b"\n", 0, error.start) + 1) + 1
-        raise DataError(
-            f"{name}, line {line}, byte {column} is not UTF-8 (0x{raw[error.start]:02x}). Convert "
-            "the file, for example with `iconv -f LATIN1 -t UTF-8`."
-        ) from None
+        if path.suffix != ".gz":
+            with open(path, "rb") as file:
+                yield from iterate_lines(file, str(path))
+        else:
+            if not path.stat().st_size:  # gzip would take it for an empty text
+                raise EOFError
+            with gzip.open(path, "rb") as unpacked:
+                yield from iterate_lines(cast(BinaryIO, unpacked), str(path))
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise DataError(f"{path} is not a whole gzip file.") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a file, plain or gzip (by its name's end). Raises DataError."""
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
-    if path.suffix == ".gz":
-        try:
-            if not raw:  # gzip.decompress would take it for an empty text
-                raise EOFError
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error):
-            raise DataError(f"{path} is not a whole gzip file.") from None
-    return split_lines(decode(raw, str(path)))
+    """All lines of a file. Raises DataError."""
+    return list(lines_of(path))
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？])")  # noqa: RUF001
+
+
+def sentences_of(text: str) -> list[str]:
+    """A text cut behind marks that end a sentence: its parts without the white space between."""
+    parts, start = [], 0
+    for end in _SENTENCE_END.finditer(text):
+        parts.append(text[start : end.end()].strip())
+        start = end.end()
+    parts.append(text[start:].strip())
+    return [one for one in parts if one] or [text]
 
 
 def read_parallel(source: Path, target: Path) -> ParallelText:

@@ -6,17 +6,25 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from seq2seq.data.batches import pad
 from seq2seq.errors import SettingsError
+from seq2seq.evaluation.ensemble import Ensemble
+from seq2seq.evaluation.metrics import bleu_of_one, chrf_of_one
+from seq2seq.models.interfaces import wide
 from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.runtime import FP32, Precision, is_out_of_memory
-from seq2seq.search.base import Hypothesis, SearchConfig
-from seq2seq.special_tokens import BOS, EOS, SPECIAL_TOKENS
+from seq2seq.search.base import SearchConfig
+from seq2seq.search.interfaces import Hypothesis, Utility
+from seq2seq.special_tokens import BOS, EOS, SPECIAL_TOKENS, UNK
 from seq2seq.tokenizers.base import TokenizerPair
+
+Result = TypeVar("Result")
+UTILITIES: dict[str, Utility] = {"chrf": chrf_of_one, "bleu": bleu_of_one}
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Translator:
 
     def __init__(
         self,
-        model: Seq2Seq,
+        model: Seq2Seq | Ensemble,
         tokenizers: TokenizerPair,
         search: SearchConfig,
         device: torch.device,
@@ -88,7 +96,20 @@ class Translator:
         on_progress: Callable[[int], object] | None = None,
     ) -> list[Hypothesis | None]:
         """The best hypothesis of each encoded source; None for an empty one."""
-        found: list[Hypothesis | None] = [None] * len(sources)
+        found = self.n_best(sources, on_progress)
+        return [best[0] if best else None for best in found]
+
+    def n_best(
+        self,
+        sources: Sequence[Sequence[int]],
+        on_progress: Callable[[int], object] | None = None,
+        prefixes: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """All hypotheses of each encoded source, the best first; none for an empty one.
+
+        Where `prefixes` are given, the translations open with these ids.
+        """
+        found: list[list[Hypothesis]] = [[] for _ in sources]
         # Sentences of one length share a batch; the longest go first, so that what does not fit
         # into memory shows at once.
         order = sorted(
@@ -97,31 +118,70 @@ class Translator:
         )
         if on_progress and len(order) < len(sources):
             on_progress(len(sources) - len(order))
+
+        def search(chosen: Sequence[int]) -> list[list[Hypothesis]]:
+            given = [*pad([sources[index] for index in chosen])]
+            opening = [prefixes[index] for index in chosen] if prefixes else []
+            if any(opening):
+                given.append(pad(opening)[0])
+            return self.search(self.model, *(one.to(self.device) for one in given))
+
+        for chosen, batch in self._in_batches(order, search):
+            for index, hypotheses in zip(chosen, batch, strict=True):
+                found[index] = self._ranked(hypotheses)
+            if on_progress:
+                on_progress(len(chosen))
+        return found
+
+    def _ranked(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """A sentence's hypotheses, the best first by their texts where the search wants that."""
+        if not self.search.ranks_texts:
+            return hypotheses
+        return self.search.rank(hypotheses, self.texts(hypotheses), UTILITIES)
+
+    @torch.inference_mode()
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[list[float]]:
+        """The log-probabilities of each token of encoded targets, EOS last.
+
+        An empty source is read as one unknown token, since there must be something to look at.
+        """
+        found: list[list[float]] = [[] for _ in sources]
+        order = sorted(range(len(sources)), key=lambda index: -len(targets[index]))
+
+        def some(chosen: Sequence[int]) -> list[list[float]]:
+            ids, mask = pad([sources[index] or [UNK] for index in chosen])
+            given, _ = pad([[BOS, *targets[index]] for index in chosen])
+            wanted, _ = pad([[*targets[index], EOS] for index in chosen])
+            parts = (one.to(self.device) for one in (ids, mask, given))
+            scores = self.model.scores(*parts).gather(2, wanted.to(self.device).unsqueeze(2))
+            rows: list[list[float]] = scores.squeeze(2).tolist()
+            return rows
+
+        for chosen, rows in self._in_batches(order, some):
+            for index, row in zip(chosen, rows, strict=True):
+                found[index] = row[: len(targets[index]) + 1]
+        return found
+
+    def _in_batches(
+        self, order: Sequence[int], work: Callable[[Sequence[int]], list[Result]]
+    ) -> Iterator[tuple[Sequence[int], list[Result]]]:
+        """Some numbers at a time, and what is made of them; fewer where memory does not suffice."""
+        start = 0
         with self.computing():
-            start = 0
             while chosen := order[start : start + self.batch_size]:
-                best = self._searched([sources[index] for index in chosen])
-                if best is None:
+                try:
+                    done = work(chosen)
+                except (RuntimeError, MemoryError) as error:
+                    if len(chosen) == 1 or not is_out_of_memory(error):
+                        raise
                     self.batch_size = (len(chosen) + 1) // 2
                     problem = f"Out of memory with {len(chosen)} sentences at a time"
                     print(f"{problem}: going on with {self.batch_size}.", file=sys.stderr)
                     continue
-                for index, hypothesis in zip(chosen, best, strict=True):
-                    found[index] = hypothesis
                 start += len(chosen)
-                if on_progress:
-                    on_progress(len(chosen))
-        return found
-
-    def _searched(self, sources: Sequence[Sequence[int]]) -> list[Hypothesis] | None:
-        """The best hypotheses of a batch; None where it is too large for the memory."""
-        ids, mask = pad(sources)
-        try:
-            return self.search(self.model, ids.to(self.device), mask.to(self.device))
-        except (RuntimeError, MemoryError) as error:
-            if len(sources) == 1 or not is_out_of_memory(error):
-                raise
-            return None
+                yield chosen, done
 
     def explain(self, sentence: str) -> Explanation | None:
         """A translation with its attention; None for a blank sentence."""
@@ -160,12 +220,12 @@ class Translator:
         ids, mask = pad([source])
         previous, _ = pad([[BOS, *target]])
         with self.computing() as model:
-            decoded = model(ids.to(self.device), mask.to(self.device), previous.to(self.device))
-        weights: Tensor = decoded.weights[0].to(model.output.weight.dtype).cpu()
-        return weights
+            parts = (one.to(self.device) for one in (ids, mask, previous))
+            weights: Tensor = model.attention(*parts)[0].cpu()
+        return wide(weights)
 
     @contextmanager
-    def computing(self) -> Iterator[Seq2Seq]:
+    def computing(self) -> Iterator[Seq2Seq | Ensemble]:
         """The model, without dropout and in the chosen precision; afterwards as it was."""
         was_training = self.model.training
         self.model.eval()

@@ -1,27 +1,41 @@
 """The composition root: the commands, and the settings that each of them takes."""
 
 from seq2seq.experiment.align import align
-from seq2seq.experiment.apply import evaluate, load_translator, translate
+from seq2seq.experiment.apply import load_translator
 from seq2seq.experiment.average import average
+from seq2seq.experiment.compare import compare
+from seq2seq.experiment.evaluate import evaluate
+from seq2seq.experiment.score import score
 from seq2seq.experiment.settings import (
     AlignSettings,
     AverageSettings,
+    CompareSettings,
     EvaluateSettings,
+    ScoreSettings,
     TrainSettings,
     TranslateSettings,
+    TuneSearchSettings,
 )
 from seq2seq.experiment.train import train
+from seq2seq.experiment.translate import translate
+from seq2seq.experiment.tune_search import tune_search
 
 __all__ = [
     "AlignSettings",
     "AverageSettings",
+    "CompareSettings",
     "EvaluateSettings",
+    "ScoreSettings",
     "TrainSettings",
     "TranslateSettings",
+    "TuneSearchSettings",
     "align",
     "average",
+    "compare",
     "evaluate",
     "load_translator",
+    "score",
     "train",
     "translate",
+    "tune_search",
 ]

@@ -14,8 +14,7 @@ from seq2seq.experiment.apply import load_checkpoint
 from seq2seq.experiment.outputs import check_writable
 from seq2seq.experiment.settings import AverageSettings
 from seq2seq.runtime import RuntimeConfig
-from seq2seq.training import atomic
-from seq2seq.training.checkpoint import TOKENIZER_FOLDER, Checkpoint, save_checkpoint
+from seq2seq.training.checkpoint import Checkpoint, save_checkpoint
 from seq2seq.training.keeper import step_name, wanted_steps
 
 ON_CPU = RuntimeConfig(device="cpu")
@@ -82,10 +81,4 @@ def _difference(one: Checkpoint, other: Checkpoint) -> str | None:
     for group in ("model", "tokenizer"):
         if one.settings.get(group) != other.settings.get(group):
             return group
-    return None if _vocabulary(one) == _vocabulary(other) else "vocabulary"
-
-
-def _vocabulary(checkpoint: Checkpoint) -> dict[str, str]:
-    """The checksums of the tokenizers' files."""
-    sums = atomic.sums(checkpoint.folder)
-    return {name: one for name, one in sums.items() if name.startswith(TOKENIZER_FOLDER)}
+    return None if one.vocabulary_sums == other.vocabulary_sums else "vocabulary"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,13 @@ from seq2seq.errors import RunError
 from seq2seq.evaluation.heatmap import draw_heatmap
 from seq2seq.evaluation.metrics import Score, all_scores
 from seq2seq.evaluation.translator import Translator
-from seq2seq.search.base import Hypothesis, SearchConfig
+from seq2seq.search.base import SearchConfig
+from seq2seq.search.interfaces import Hypothesis
 
 LOCK_FILE = ".lock"
 PROBE_FILE = ".probe"
+HYPOTHESES_FILE = "hypotheses.txt"
+RESULTS_FILE = "results.json"
 
 
 def make_folder(folder: Path) -> None:
@@ -68,14 +73,53 @@ def check_writable(path: Path) -> None:
         raise RunError(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def write_lines(path: Path, lines: Sequence[str]) -> None:
+def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Writes UTF-8 lines that end with `\\n`; the file appears whole. Raises RunError."""
+    with writing(path) as write:
+        write(lines)
+
+
+@contextmanager
+def writing(path: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
+    """Writes lines as `write_lines` does, some at a time; without a path to the standard output.
+
+    What is written to a file appears when all is done, and not at all where that fails.
+    """
+    if path is None:
+        yield _to_standard_output
+        return
     part = path if _is_device(path) else _part(path)
     try:
-        with open(part, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(line + "\n" for line in lines)
+        with _failing_as(path):
+            file = open(part, "w", encoding="utf-8", newline="\n")  # noqa: SIM115  (closed below)
+
+        def write(lines: Iterable[str]) -> None:
+            with _failing_as(path):
+                file.writelines(line + "\n" for line in lines)
+
+        try:
+            yield write
+        finally:
+            with _failing_as(path):  # what is still held back may not fit
+                file.close()
+        with _failing_as(path):
+            if part != path:
+                part.replace(path.resolve())
+    finally:
         if part != path:
-            part.replace(path.resolve())
+            part.unlink(missing_ok=True)
+
+
+def _to_standard_output(lines: Iterable[str]) -> None:
+    sys.stdout.writelines(line + "\n" for line in lines)
+    sys.stdout.flush()
+
+
+@contextmanager
+def _failing_as(path: Path) -> Iterator[None]:
+    """Raises RunError for a path in place of OSError."""
+    try:
+        yield
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}.") from None
 
@@ -106,9 +150,18 @@ def fresh_folder(folder: Path) -> Path:
 
 def described(search: SearchConfig) -> str:
     """A search and its settings on one line, as they stand beside a score."""
-    tree = to_tree(search)
-    name = tree.pop(TARGET).rpartition(".")[2].removesuffix("Config").lower()
-    return f"{name} ({', '.join(f'{key} {value:g}' for key, value in tree.items())})"
+    return _described(to_tree(search))
+
+
+def _described(tree: Mapping[str, Any]) -> str:
+    name = str(tree[TARGET]).rpartition(".")[2].removesuffix("Config").lower()
+    parts = []
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            parts.append(_described(value))
+        elif key != TARGET:
+            parts.append(f"{key} {value:g}" if isinstance(value, int | float) else f"{key} {value}")
+    return f"{name} ({', '.join(parts)})"
 
 
 def score_split(
@@ -133,7 +186,10 @@ def score_split(
         total=len(pairs), unit=" sentences", desc="translating", leave=False, disable=None
     ) as bar:
         translations = translator.translate(pairs.source, bar.update)
-    write_lines(folder / "hypotheses.txt", translations)
+    # Results that are there are of other translations from now on.
+    (folder / RESULTS_FILE).unlink(missing_ok=True)
+    write_lines(folder / HYPOTHESES_FILE, translations)
+    raw = (folder / HYPOTHESES_FILE).read_bytes()
     scores = all_scores(translations, pairs.target, lowercase=lowercase)
     results = {
         **about,
@@ -141,9 +197,10 @@ def score_split(
         "num_sentences": len(pairs),
         "search": to_tree(translator.search),
         "precision": translator.precision.name,
+        "hypotheses_sha256": hashlib.sha256(raw).hexdigest(),
         "scores": [score.as_dict() for score in scores],
     }
-    write_lines(folder / "results.json", [json.dumps(results, indent=2, ensure_ascii=False)])
+    write_lines(folder / RESULTS_FILE, [json.dumps(results, indent=2, ensure_ascii=False)])
     return scores
 
 
@@ -152,11 +209,13 @@ def draw_attention(
     sources: Sequence[Sequence[int]],
     hypotheses: Sequence[Hypothesis | None],
     folder: Path,
+    first: int = 1,
 ) -> int:
-    """A picture of the attention of each hypothesis, numbered by its line; returns how many."""
+    """A picture of the attention of each hypothesis, numbered from `first`; returns how many."""
     make_folder(folder)
     num_pictures = 0
-    for number, (source, hypothesis) in enumerate(zip(sources, hypotheses, strict=True), start=1):
+    numbered = enumerate(zip(sources, hypotheses, strict=True), start=first)
+    for number, (source, hypothesis) in numbered:
         if hypothesis is not None:
             found = translator.explanation(source, hypothesis)
             path = folder / f"{number:04}.png"

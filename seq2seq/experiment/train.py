@@ -99,6 +99,7 @@ def _train(
         settings.batching,
         lowercase=settings.lowercase_scores,
         num_samples=settings.training.num_samples,
+        compare_greedy=settings.training.compare_greedy,
         processes=processes,
     )
     for line in _about(encoded, validation, tokenizers):

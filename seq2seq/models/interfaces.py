@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeVar, cast
 
-import torch
 from torch import Tensor
 
 from seq2seq.special_tokens import BOS, PAD
@@ -60,9 +59,18 @@ def select(nest: Nest, index: Tensor) -> Nest:
     return made
 
 
+def wide(logits: Tensor) -> Tensor:
+    """Logits in float32 at least, so that what is summed over a vocabulary is right."""
+    return logits.float() if logits.dtype.itemsize < 4 else logits
+
+
+def log_softmax(logits: Tensor) -> Tensor:
+    """Log-probabilities by logits (..., V)."""
+    return wide(logits).log_softmax(dim=-1)
+
+
 def log_probabilities(logits: Tensor) -> Tensor:
     """Log-probabilities (B, V) of the next token; PAD and BOS are never produced."""
-    logits = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
-    scores = logits.log_softmax(dim=-1)
+    scores = log_softmax(logits)
     scores[:, (PAD, BOS)] = float("-inf")
     return scores

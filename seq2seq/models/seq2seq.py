@@ -13,7 +13,7 @@ from seq2seq.config import Config, Count, Dropout
 from seq2seq.errors import SettingsError
 from seq2seq.models.decoders.base import Decoder, DecoderConfig
 from seq2seq.models.encoders.base import Encoder, EncoderConfig
-from seq2seq.models.interfaces import Decoded, Memory, State
+from seq2seq.models.interfaces import Decoded, Memory, State, log_softmax
 from seq2seq.nn.attention.base import AttentionConfig
 from seq2seq.nn.positions.base import PositionsConfig
 
@@ -52,6 +52,16 @@ class Seq2Seq(nn.Module):
         embedded = self._embed(self.target_embedding, target)
         decoded: Decoded = self.decoder(embedded, self.encode(source, source_mask))
         return decoded
+
+    def scores(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
+        """The log-probabilities (B, T, V) of a teacher-forced pass, arguments as of `forward`."""
+        decoded: Decoded = self(source, source_mask, target)
+        return log_softmax(self.project(decoded.hidden))
+
+    def attention(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
+        """The weights (B, T, S) of a teacher-forced pass, arguments as of `forward`."""
+        decoded: Decoded = self(source, source_mask, target)
+        return decoded.weights
 
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
         """Source ids (B, S) and their mask (B, S) to a memory."""

@@ -45,15 +45,19 @@ def loss_when_given(inputs: Tensor, model: Seq2Seq, batch: Batch, smoothing: flo
 def smoothed_loss(
     hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
 ) -> Loss:
-    """The loss of hidden vectors (N, R), projected by (V, R) and (V,), against ids (N,)."""
+    """The loss of hidden vectors (N, R), projected by (V, R) and (V,), against ids (N,).
+
+    Its parts are the unsmoothed `nll`, and where nothing is learned how many tokens are `correct`.
+    """
     apply: Any = _ProjectedCrossEntropy.apply
     learns = torch.is_grad_enabled()
-    total, nll = apply(hidden, weight, bias, targets, smoothing, learns)
-    return Loss(total, len(targets), {"nll": nll})
+    total, nll, correct = apply(hidden, weight, bias, targets, smoothing, learns)
+    parts = {"nll": nll} if learns else {"nll": nll, "correct": correct}
+    return Loss(total, len(targets), parts)
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """The sum over rows, and its unsmoothed part.
+    """The sum over rows, its unsmoothed part, and without a gradient how many rows are right.
 
     The gradient at logits is softmax - target, and needs nothing that comes later. So it is formed
     at once, where the logits were, and of a few rows at a time: (N, V) is never held as a whole.
@@ -71,7 +75,8 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         targets: Tensor,
         smoothing: float,
         learns: bool,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        correct = targets.new_zeros(())
         total, nll = weight.new_zeros(()), weight.new_zeros(())
         # Under autocast products are of another type; what is made of them here is not.
         dtype = torch.mm(hidden[:1], weight[:1].t()).dtype
@@ -85,7 +90,9 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             some_nll = (log_sum - logits.gather(1, right)[:, 0]).sum()
             nll += some_nll
             total += (1 - smoothing) * some_nll + smoothing * (log_sum - logits.mean(dim=1)).sum()
-            if gradients:
+            if not gradients:
+                correct += (logits.argmax(dim=1) == targets[rows]).sum()
+            else:
                 d_hidden, d_weight, d_bias = gradients
                 gradient = logits.sub_(log_sum[:, None]).exp_().sub_(smoothing / logits.shape[1])
                 gradient.scatter_add_(1, right, torch.full_like(log_sum[:, None], smoothing - 1))
@@ -97,10 +104,10 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 else:
                     d_weight += gradient.t() @ some
         ctx.save_for_backward(*gradients)
-        ctx.mark_non_differentiable(nll)
-        return total, nll
+        ctx.mark_non_differentiable(nll, correct)
+        return total, nll, correct
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]
-    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, slope: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         return *(slope * one for one in ctx.saved_tensors), None, None, None

@@ -50,6 +50,10 @@ class Tokenizer(ABC):
         """A readable label for each id."""
 
     @abstractmethod
+    def surfaces(self, sentence: str) -> list[str]:
+        """What each id of `encode` stands for in the sentence, also where that is UNK."""
+
+    @abstractmethod
     def save(self, folder: Path) -> None:
         """Writes what `TokenizerConfig.load` needs into an existing folder."""
 

@@ -118,6 +118,10 @@ class SubwordTokenizer(Tokenizer):
     def tokens(self, ids: Sequence[int]) -> list[str]:
         return [_label(str(self._processor.id_to_piece(one))) for one in ids]
 
+    def surfaces(self, sentence: str) -> list[str]:
+        pieces = self._processor.encode(sentence, out_type=str)
+        return [str(one).replace(WORD_START, "") for one in pieces]
+
     def save(self, folder: Path) -> None:
         (folder / MODEL_FILE).write_bytes(self._model)
 

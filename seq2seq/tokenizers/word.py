@@ -61,6 +61,9 @@ class WordTokenizer(Tokenizer):
     def tokens(self, ids: Sequence[int]) -> list[str]:
         return list(self._vocabulary.lookup_tokens(list(ids)))
 
+    def surfaces(self, sentence: str) -> list[str]:
+        return self._split(sentence)
+
     def save(self, folder: Path) -> None:
         with open(folder / VOCABULARY_FILE, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(token + "\n" for token in self._vocabulary.get_itos())

@@ -12,6 +12,7 @@ from torch import Tensor
 from seq2seq.data.batches import pad
 from seq2seq.errors import CheckpointError, SettingsError
 from seq2seq.evaluation.translator import Translator
+from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.nn.attention.base import Attention, Projected, ScoringAttention
 from seq2seq.special_tokens import BOS, EOS
 
@@ -65,7 +66,9 @@ def look(
     The name is that of the run that the checkpoint's folder lies in. Raises CheckpointError for a
     model without attention, and for one with an attention in each of many layers.
     """
-    attention = getattr(translator.model.decoder, "attention", None)
+    model = translator.model
+    assert isinstance(model, Seq2Seq), "of one checkpoint"
+    attention = getattr(model.decoder, "attention", None)
     if not isinstance(attention, Attention):
         raise CheckpointError(
             f"{checkpoint} has a decoder with an attention in each layer. The tour shows recurrent "
@@ -81,7 +84,7 @@ def look(
     previous, _ = pad([[BOS, *target]])
     expected, _ = pad([[*target, EOS]])
     try:
-        with translator.computing() as model:
+        with translator.computing():
             decoded = model(*(one.to(translator.device) for one in (ids, mask, previous)))
             chances = model.project(decoded.hidden).softmax(-1).cpu()
     finally:

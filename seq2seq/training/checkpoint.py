@@ -16,9 +16,9 @@ import torch
 import yaml
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from seq2seq.errors import CheckpointError, RunError
-from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.training import atomic, optimizer_state
 from seq2seq.training.atomic import PART
@@ -68,7 +68,18 @@ class Checkpoint:
         """Where the tokenizers' files are."""
         return self.folder / TOKENIZER_FOLDER
 
-    def load_weights(self, model: Seq2Seq) -> None:
+    @property
+    def vocabulary_sums(self) -> dict[str, str]:
+        """The checksums of the tokenizers' files: equal where two vocabularies are."""
+        sums = atomic.sums(self.folder)
+        return {name: one for name, one in sums.items() if name.startswith(TOKENIZER_FOLDER)}
+
+    @property
+    def content_sums(self) -> dict[str, str]:
+        """The checksums of weights and tokenizers: of what translates, whatever the search."""
+        return {WEIGHTS_FILE: atomic.sums(self.folder)[WEIGHTS_FILE], **self.vocabulary_sums}
+
+    def load_weights(self, model: nn.Module) -> None:
         """Fills a model of these settings. Raises CheckpointError where the weights do not fit."""
         path = self.folder / WEIGHTS_FILE
         try:
@@ -108,6 +119,14 @@ class Checkpoint:
                 f"{self.folder} was replaced while it was read, since its run goes on. Try again, "
                 "or copy it first."
             )
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """The checkpoints of a run, its best and last first; what is no run stands for itself."""
+    named = [folder / name for name in ("best", "last", "average")]
+    steps = sorted(folder.glob("step-*"), key=lambda one: (len(one.name), one.name))
+    found = [one for one in (*named, *steps) if (one / ABOUT_FILE).is_file()]
+    return [folder] if (folder / ABOUT_FILE).exists() or not found else found
 
 
 def _identity(folder: Path) -> int | None:
@@ -164,7 +183,7 @@ def save_settings(path: Path, settings: Mapping[str, Any]) -> None:
 def save_checkpoint(
     folder: Path,
     *,
-    model: Seq2Seq,
+    model: nn.Module,
     tokenizers: TokenizerPair,
     settings: Mapping[str, Any],
     state: RunState,
@@ -208,7 +227,7 @@ def save_checkpoint(
         ) from None
 
 
-def _megabytes(model: Seq2Seq, optimizer: torch.optim.Optimizer | None) -> float:
+def _megabytes(model: nn.Module, optimizer: torch.optim.Optimizer | None) -> float:
     """What the tensors of a checkpoint take."""
     kept = [*model.parameters(), *(optimizer_state.pack(optimizer).values() if optimizer else ())]
     return float(sum(one.numel() * one.element_size() for one in kept)) / 1e6

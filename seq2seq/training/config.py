@@ -24,6 +24,7 @@ class TrainingConfig(Config):
         max_gradient_norm: larger gradients are scaled down to this norm; null leaves them.
         max_skipped_steps: steps with a loss or gradient that is not finite that are passed over
             before such a step ends the run.
+        compare_greedy: a beam's validation translates greedily, too, to tell search errors.
         num_samples: translations shown at each validation, and drawn at the end.
         keeping: when the run is saved, and what is kept.
     """
@@ -37,6 +38,7 @@ class TrainingConfig(Config):
     accumulation: Count = 1
     max_gradient_norm: Positive | None = 1.0
     max_skipped_steps: NonNegativeInt = 0
+    compare_greedy: bool = True
     num_samples: NonNegativeInt = 3
     keeping: KeepingConfig = field(default_factory=KeepingConfig)
 

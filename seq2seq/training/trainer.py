@@ -213,6 +213,8 @@ class Trainer:
             "validation_bleu": found.bleu.value,
             "signature": found.bleu.signature,
         }
+        if found.report:
+            record["free_running"] = found.report.as_dict()
         is_best = state.note(record, found.bleu.value)
         self.is_finished = self._is_over()
         self.meter = Meter()
@@ -223,6 +225,10 @@ class Trainer:
             f"train ppl {math.exp(min(train_nll, 700.0)):.2f}  valid ppl {found.perplexity:.2f}  "
             f"BLEU {found.bleu.value:.2f}{'  (best)' if is_best else ''}"
         )
+        if found.report:
+            self.journal.say(f"    {found.report}")
+        for remark in found.remarks:
+            self.journal.say(f"    {remark}")
         for source, reference, output in found.samples:
             self.journal.say(
                 f"    source    {source}\n    reference {reference}\n    output    {output}\n"

@@ -10,11 +10,17 @@ import pytest
 import torch
 from conftest import settings_of
 
-from seq2seq.benchmark import BenchmarkTrainSettings, benchmark_train
+from seq2seq.benchmark import (
+    BenchmarkDecodeSettings,
+    BenchmarkTrainSettings,
+    benchmark_decode,
+    benchmark_train,
+)
 from seq2seq.benchmark.machine import matrix_product_rate, peak_memory
 from seq2seq.benchmark.operations import OperationCounter
 from seq2seq.benchmark.plain import plain_loss, plain_plan, plain_step
 from seq2seq.benchmark.stages import STAGES
+from seq2seq.config import from_tree
 from seq2seq.data.batches import EncodedPairs
 from seq2seq.errors import DataError, SettingsError
 from seq2seq.objectives.cross_entropy import CrossEntropyConfig
@@ -23,6 +29,7 @@ from seq2seq.optim.schedules import ConstantSchedule
 from seq2seq.training.step import Stepper
 
 CPU = torch.device("cpu")
+ROOT = Path(__file__).resolve().parents[2]
 SHORT = [
     *("num_steps=2", "num_repeats=2", "data.train_pairs=300", "runtime.num_threads=1"),
     *("model.embedding_dim=8", "model.encoder.hidden_dim=4", "model.decoder.hidden_dim=8"),
@@ -193,3 +200,30 @@ def test_fifty_steps_are_those_of_the_plain_implementation(name, double_precisio
         stepper([batch], batch.num_tokens, step, 0.0)
         plain_step(plain, optimizer, batch, 0.1, 1.0)
     assert sum(losses[-10:]) < 0.9 * sum(losses[:10])
+
+
+def test_decoding_is_timed_greedily_and_with_a_beam(tmp_path, capsys):
+    folder = ROOT / "tests" / "training" / "checkpoint_of_format_3"
+    for side, lines in (("a", ["the dog", "a cat runs", ""]), ("b", ["ein Hund", "x", "y"])):
+        for split in ("train", "valid", "test"):
+            (tmp_path / f"{split}.{side}").write_text("\n".join(lines) + "\n", "utf-8")
+    data = {
+        f"{split}_{name}": f"{tmp_path}/{stem}.{side}"
+        for split, stem in (("train", "train"), ("validation", "valid"), ("test", "test"))
+        for name, side in (("source", "a"), ("target", "b"))
+    }
+    tree = {
+        "checkpoint": str(folder),
+        "num_repeats": 2,
+        "output": f"{tmp_path}/new/speed.json",
+        "data": {"_target_": "seq2seq.data.files.FilesConfig", **data},
+        "runtime": {"_target_": "seq2seq.runtime.RuntimeConfig", "num_threads": 1},
+    }
+    assert benchmark_decode(from_tree(tree, BenchmarkDecodeSettings)) == 0
+    table = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in table.splitlines()[2:])
+    found = json.loads((tmp_path / "new" / "speed.json").read_text("utf-8"))
+    assert [one["search"] for one in found["searches"]] == ["greedy", "beam 5"]
+    for one in found["searches"]:
+        assert 0 < one["slowest"] <= one["sentences_per_second"] <= one["fastest"]
+        assert one["search"] in table and f"{one['sentences_per_second']:,.0f}" in table

@@ -146,7 +146,7 @@ def test_it_trains_translates_and_comes_back_from_a_file(config, source, target,
     found = []
     for search in (GreedyConfig(), BeamConfig(beam_size=3)):
         found.append(search(model, source, mask_of(LENGTHS)))
-        assert max(len(one.tokens) for one in found[-1]) <= (model.max_length or 2 * 5 + 10)
+        assert max(len(one.tokens) for (one,) in found[-1]) <= (model.max_length or 2 * 5 + 10)
     tokenizers = TokenizerPair(NoTokenizer(), NoTokenizer())
     save_checkpoint(
         tmp_path / "c", model=model, tokenizers=tokenizers, settings={}, state=RunState()

@@ -52,7 +52,7 @@ def test_step_by_step_is_all_at_once_but_for_rounding_and_is_searched(config, na
         for position, tokens in enumerate(target.unbind(1)):
             step_logits, state = model.step(tokens, state)
             torch.testing.assert_close(step_logits, logits[:, position], rtol=0, atol=0.1)
-        for found in BeamConfig(beam_size=3)(model, source, mask):
+        for (found,) in BeamConfig(beam_size=3)(model, source, mask):
             assert found.score == found.score  # no NaN
 
 

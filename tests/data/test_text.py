@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from seq2seq.data.text import read_lines, read_parallel
+from seq2seq.data.text import lines_of, read_lines, read_parallel, sentences_of
 from seq2seq.errors import DataError
 
 
@@ -124,3 +124,29 @@ def test_parallel_files_need_equally_many_lines(tmp_path):
     target.write_bytes(b"x\ny\nz\n")
     refusal = refusal_of(read_parallel, source, target)
     assert refusal.startswith(f"{source} has 2 lines and {target} has 3,")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One. Two!  Three?", ["One.", "Two!", "Three?"]),
+        ('He said "no." She left.', ['He said "no."', "She left."]),
+        ("3.5 metres, e.g. here", ["3.5 metres, e.g.", "here"]),
+        ("一。二！", ["一。", "二！"]),
+        ("no end", ["no end"]),
+        ("", [""]),
+        ("  \t", ["  \t"]),
+        ("... and so on", ["...", "and so on"]),
+    ],
+)
+def test_a_text_is_cut_behind_what_ends_a_sentence(text, sentences):
+    assert sentences_of(text) == sentences
+
+
+def test_lines_come_as_they_are_read(tmp_path):
+    """So an endless input has a first translation, and what is wrong below does not hide it."""
+    path = tmp_path / "text"
+    path.write_bytes(b"one\ntwo\n\xff\n")
+    lines = lines_of(path)
+    assert (next(lines), next(lines)) == ("one", "two")
+    assert refusal_of(next, lines).startswith(f"{path}, line 3, byte 1 is not UTF-8 (0xff)")

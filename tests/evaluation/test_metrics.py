@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from seq2seq.errors import DataError
-from seq2seq.evaluation.metrics import all_scores, bleu
+from seq2seq.evaluation.metrics import all_scores, bleu, p_values
 
 REFERENCES = [
     "A man in an orange hat is starring at something.",
@@ -32,6 +32,11 @@ HYPOTHESES = [
     "outer white space  stays out of it",
 ]
 FOLDING = ["--lowercase", "--chrf-lowercase"]
+OTHERS = {
+    "copy": REFERENCES,
+    "folded": [one.lower() for one in HYPOTHESES],
+    "shorter": [one[: len(one) // 2] for one in HYPOTHESES],
+}
 
 
 def command_line(folder, options) -> list[dict]:
@@ -42,7 +47,7 @@ def command_line(folder, options) -> list[dict]:
     command = [sys.executable, "-m", "sacrebleu", "references", "-i", "hypotheses"]
     shown = ["--confidence", "--format", "json", "--width", "9"]
     done = subprocess.run(
-        [*command, "-m", "bleu", "chrf", "ter", *shown, *options],
+        [*command, "-m", "bleu", "chrf", "ter", "--chrf-word-order", "2", *shown, *options],
         cwd=folder,
         capture_output=True,
         check=True,
@@ -100,3 +105,26 @@ def test_blank_scores_0_and_nothing_is_refused():
             DataError, match=r"^There is nothing to score: the text has no lines\.$"
         ):
             call([], [])
+
+
+@pytest.mark.parametrize("test", ["bs", "ar"])
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_p_values_equal_those_of_the_command_line(tmp_path, test, lowercase):
+    systems = {"hypotheses": HYPOTHESES, **OTHERS}
+    for name, lines in {**systems, "references": REFERENCES}.items():
+        (tmp_path / name).write_bytes("".join(one + "\n" for one in lines).encode())
+    command = [sys.executable, "-m", "sacrebleu", "references", "-i", *systems, f"--paired-{test}"]
+    options = ["-m", "bleu", "chrf", "ter", "--chrf-word-order", "2", "--format", "json"]
+    done = subprocess.run(
+        [*command, *options, *(FOLDING if lowercase else [])],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    theirs = {one["system"].split()[-1]: one for one in json.loads(done.stdout)}
+    ours = p_values(systems, REFERENCES, lowercase=lowercase, test=test)
+    assert list(ours) == ["BLEU", "chrF2++", "TER"]
+    for metric, of_systems in ours.items():
+        for name, value in of_systems.items():
+            assert value == pytest.approx(theirs[name][metric]["p_value"], abs=1e-9), metric

@@ -8,11 +8,14 @@ import pytest
 import torch
 from conftest import build_tiny_model
 
+from seq2seq.evaluation.metrics import chrf_of_one
 from seq2seq.evaluation.translator import Translator
-from seq2seq.search.base import Hypothesis
 from seq2seq.search.beam import BeamConfig
 from seq2seq.search.greedy import GreedyConfig
-from seq2seq.special_tokens import BOS
+from seq2seq.search.interfaces import Hypothesis
+from seq2seq.search.mbr import MBRConfig
+from seq2seq.search.sampling import SamplingConfig
+from seq2seq.special_tokens import BOS, EOS
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.tokenizers.subword import SubwordConfig
 
@@ -31,6 +34,8 @@ CPU = torch.device("cpu")
 class Echo:
     """A search that gives each source back, and notes how many it was asked for."""
 
+    ranks_texts = False
+
     def __init__(self, batch_size: int) -> None:
         self.batch_size = batch_size
         self.asked: list[int] = []
@@ -38,7 +43,7 @@ class Echo:
     def __call__(self, model, source, mask):
         self.asked.append(len(source))
         rows = [row[real].tolist() for row, real in zip(source, mask, strict=True)]
-        return [Hypothesis(row, 0.0, 0.0, True) for row in rows]
+        return [[Hypothesis(row, 0.0, 0.0, True)] for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +153,7 @@ def test_a_batch_that_is_too_large_for_the_memory_is_split(model, tokenizers, ca
     sizes = []
 
     class Greedy:
-        batch_size = 5
+        batch_size, ranks_texts = 5, False
 
         def __call__(self, model, source, mask):
             sizes.append(len(source))
@@ -169,3 +174,61 @@ def test_a_batch_that_is_too_large_for_the_memory_is_split(model, tokenizers, ca
     most = 0
     with pytest.raises(MemoryError):
         translator.translate(sentences)
+
+
+# More than one hypothesis, and given ones
+
+
+def test_the_best_of_several_is_the_translation(model, tokenizers):
+    sources = [tokenizers.source.encode(one) if one.strip() else [] for one in SENTENCES]
+    translator = Translator(model, tokenizers, BeamConfig(n_best=4), CPU)
+    found = translator.n_best(sources)
+    assert [len(one) for one in found] == [4 if one else 0 for one in sources]
+    best = Translator(model, tokenizers, BeamConfig(), CPU).hypotheses(sources)
+    assert [one[0] if one else None for one in found] == best
+    for one in filter(None, found):
+        assert len({tuple(each.tokens) for each in one}) == 4
+        assert [each.score for each in one] == sorted((each.score for each in one), reverse=True)
+
+
+def test_each_translation_opens_with_its_own_prefix(model, tokenizers):
+    sources = [tokenizers.source.encode(one) for one in ("a dog", "the cat sees a dog", "cat")]
+    prefixes = [[7, 8], [], [9]]
+    translator = Translator(model, tokenizers, GreedyConfig(batch_size=2), CPU)
+    found = translator.n_best(sources, prefixes=prefixes)
+    for one, prefix in zip(found, prefixes, strict=True):
+        assert one[0].tokens[: len(prefix)] == prefix
+    assert found[1][0] == translator.hypotheses(sources)[1]
+
+
+@pytest.mark.parametrize("batch_size", [1, 64])
+def test_given_translations_are_scored_as_a_search_scores_its_own(model, tokenizers, batch_size):
+    sources = [tokenizers.source.encode(one) if one.strip() else [] for one in SENTENCES]
+    model.output.bias.data[EOS] += 3
+    translator = Translator(model, tokenizers, BeamConfig(batch_size=batch_size), CPU)
+    found = [one for one in translator.hypotheses(sources) if one and one.is_complete]
+    assert found
+    asked = [
+        source
+        for source, one in zip(sources, translator.hypotheses(sources), strict=True)
+        if one and one.is_complete
+    ]
+    scores = translator.score(asked, [one.tokens for one in found])
+    for given, one in zip(scores, found, strict=True):
+        assert len(given) == len(one.tokens) + 1
+        assert sum(given) == pytest.approx(one.log_probability, abs=1e-9)
+    (blank,) = translator.score([[]], [[5]])
+    assert len(blank) == 2 and all(one < 0 for one in blank)
+
+
+def test_least_risk_is_judged_by_texts(model, tokenizers):
+    samples = SamplingConfig(num_samples=8)
+    translator = Translator(model, tokenizers, MBRConfig(candidates=samples), CPU)
+    sources = [tokenizers.source.encode("the dog sees a cat")]
+    (found,) = translator.n_best(sources)
+    candidates = Translator(model, tokenizers, samples, CPU)
+    texts = candidates.texts(candidates.n_best(sources)[0])
+    worth = {one: sum(chrf_of_one(one, other) for other in texts) / 8 for one in texts}
+    best = max(worth, key=worth.get)
+    assert translator.texts(found[:1]) == [best] == translator.translate(["the dog sees a cat"])
+    assert found[0].score == pytest.approx(worth[best])

@@ -35,7 +35,9 @@ def test_loss_and_gradient_equal_torchs(smoothing, rows_at_once, monkeypatch):
     torch.testing.assert_close(loss.parts["nll"], nll.detach())
     assert loss.num_tokens == 7 and not loss.parts["nll"].requires_grad
     with torch.no_grad():
-        torch.testing.assert_close(smoothed_loss(*parts, targets, smoothing).total, expected)
+        again = smoothed_loss(*parts, targets, smoothing)
+    torch.testing.assert_close(again.total, expected)
+    assert again.parts["correct"] == (logits.argmax(-1) == targets).sum()
 
 
 def test_always_the_truth_is_teacher_forcing(tiny_model, tiny_batch):

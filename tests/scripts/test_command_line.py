@@ -24,7 +24,7 @@ from seq2seq.training.checkpoint import ABOUT_FILE, FORMAT, SETTINGS_FILE, WEIGH
 from seq2seq.training.state import RunState
 
 ROOT = Path(__file__).resolve().parents[2]
-SEARCH_KEYS = "batch_size, max_length_extra, max_length_ratio"
+SEARCH_KEYS = "batch_size, max_length_extra, max_length_ratio, min_length_ratio, no_repeat_ngram"
 SEVERAL = "only --multirun takes several values. If it is one text, quote it twice:"
 UNREADABLE = "which cannot be read. If it is one text, quote it twice:"
 
@@ -125,7 +125,11 @@ def test_a_mistyped_key_is_answered_with_the_nearest(cli, tmp_path, override, ke
         ("data=multi30", "data", "has no option 'multi30'. Did you mean `multi30k`?"),
         ("++data=multi30", "data", "has no option 'multi30'. Did you mean `multi30k`?"),
         ("model/encoder=grru", "model/encoder", "has no option 'grru'. Did you mean `gru`?"),
-        ("search=null", "search", "has no option null. Valid names are: beam, greedy."),
+        (
+            "search=null",
+            "search",
+            "has no option null. Valid names are: beam, greedy, mbr, sampling.",
+        ),
         ("search=[beam]", "search", "has no option ['beam']. Did you mean `beam`?"),
         (
             "model.encoder=gru",

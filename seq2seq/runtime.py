@@ -6,24 +6,28 @@ import ctypes
 import hashlib
 import math
 import platform
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import torch
+from torch import nn
 from torch.amp.grad_scaler import GradScaler
 
 from seq2seq.config import Between, Config
 from seq2seq.errors import SettingsError
 
-PrecisionName = Literal["fp32", "bf16", "fp16"]
+PrecisionName = Literal["fp32", "bf16", "fp16", "int8"]
 
 
 @dataclass(frozen=True)
 class Precision:
     """What products are computed in; weights, sums over steps and losses stay float32.
 
-    Mixed precision as torch's autocast does it (Micikevicius et al. 2018).
+    Mixed precision as torch's autocast does it (Micikevicius et al. 2018); int8 by torch's dynamic
+    quantisation, for translating only: the range of a batch decides how its numbers are rounded, so
+    there alone a translation may depend on the sentences beside it.
 
     Attributes:
         name: fp32 leaves all as it is.
@@ -35,14 +39,36 @@ class Precision:
 
     def __call__(self) -> AbstractContextManager[Any]:
         """Inside, a model computes in this precision; not for backward passes."""
-        if self.name == "fp32":
+        if self.name in ("fp32", "int8"):
             return nullcontext()
         return torch.autocast(self.device_type, self.dtype)
+
+    def prepared(self, model: nn.Module) -> nn.Module:
+        """A trained model as it computes in this precision.
+
+        Raises SettingsError where this torch does not do that.
+        """
+        if self.name != "int8":
+            return model
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # newer releases: that it will be another package's
+                quantised: nn.Module = torch.ao.quantization.quantize_dynamic(model, {nn.Linear})
+        except (AttributeError, ImportError, RuntimeError) as error:
+            raise SettingsError(
+                "runtime.precision", f"is int8, which this torch cannot do ({error}). Use fp32."
+            ) from None
+        return quantised
 
     @property
     def dtype(self) -> torch.dtype:
         """Of the factors of products."""
-        return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[self.name]
+        return {
+            "fp32": torch.float32,
+            "bf16": torch.bfloat16,
+            "fp16": torch.float16,
+            "int8": torch.int8,
+        }[self.name]
 
     @property
     def remark(self) -> str:
@@ -81,7 +107,8 @@ class RuntimeConfig(Config):
         keep_memory: tells glibc to keep freed memory for the next step instead of giving it back to
             the system at each; Linux on a CPU trains about a fifth faster for it.
         precision: of a model's products: fp32, or mixed with bf16 or fp16, which need a device that
-            has instructions for them to be faster (GPUs, CPUs with AMX).
+            has instructions for them to be faster (GPUs, CPUs with AMX); int8 for translating on a
+            CPU.
         matmul_precision: of products of float32 matrices, in torch's words (see
             `torch.set_float32_matmul_precision`). `medium` rounds the factors to bfloat16, where
             the device has instructions for that (CPUs with AMX); `high` to TF32 (GPUs). Sums,
@@ -119,8 +146,12 @@ class RuntimeConfig(Config):
             )
         return torch.device("cuda" if has_gpu and self.device != "cpu" else "cpu")
 
-    def precision_on(self, device: torch.device) -> Precision:
+    def precision_on(self, device: torch.device, *, to_train: bool = False) -> Precision:
         """The precision. Raises SettingsError where the device does not have it."""
+        if self.precision == "int8" and (to_train or device.type != "cpu"):
+            raise SettingsError(
+                "runtime.precision", "is int8, which is for translating on a CPU. Use bf16 or fp16."
+            )
         # torch.cuda.is_bf16_supported() is true wherever it can be imitated.
         lacks_bf16 = (
             device.type == "cuda"

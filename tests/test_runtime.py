@@ -36,3 +36,22 @@ def test_a_gpu_without_bf16_is_told_before_anything_starts(monkeypatch):
         runtime.precision_on(gpu)
     assert runtime.precision_on(torch.device("cpu")) == Precision("bf16", "cpu")
     assert RuntimeConfig(precision="fp16").precision_on(gpu) == Precision("fp16", "cuda")
+
+
+def test_int8_is_for_translating_on_a_cpu():
+    runtime, cpu = RuntimeConfig(precision="int8"), torch.device("cpu")
+    assert runtime.precision_on(cpu) == Precision("int8", "cpu")
+    for device, to_train in ((cpu, True), (torch.device("cuda"), False)):
+        with pytest.raises(
+            SettingsError, match=r"`runtime.precision` is int8, which is for transl"
+        ):
+            runtime.precision_on(device, to_train=to_train)
+
+
+def test_a_torch_without_quantisation_is_told(monkeypatch):
+    def gone(*_):
+        raise RuntimeError("no engine")
+
+    monkeypatch.setattr(torch.ao.quantization, "quantize_dynamic", gone)
+    with pytest.raises(SettingsError, match=r"which this torch cannot do \(no engine\)"):
+        Precision("int8").prepared(torch.nn.Linear(2, 2))

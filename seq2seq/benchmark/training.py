@@ -106,7 +106,7 @@ class _Bench:
 
     def __init__(self, settings: BenchmarkTrainSettings, device: torch.device) -> None:
         self.settings, self.device = settings, device
-        self.precision = settings.runtime.precision_on(device)
+        self.precision = settings.runtime.precision_on(device, to_train=True)
         pairs = settings.data.read("train")
         tokenizers = TokenizerPair.train(settings.tokenizer, pairs.source, pairs.target)
         encoded = EncodedPairs.encode(pairs, tokenizers)

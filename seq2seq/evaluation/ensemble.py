@@ -41,7 +41,7 @@ class Ensemble(nn.Module):
         return State(tuple(one.fixed for one in states), tuple(one.moving for one in states))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Ids (B,) to the logarithms (B, V) of the mean probabilities, and the next state."""
+        """Ids (N,) to the logarithms (N, V) of the mean probabilities, and the next state."""
         scores, moving = [], []
         for one, *parts in zip(self._each(), state.fixed, state.moving, strict=True):
             logits, next_state = one.step(tokens, State(*parts))

@@ -62,7 +62,7 @@ def load_checkpoint(
     tokenizers = TokenizerPair.load(settings.tokenizer, checkpoint.tokenizer_folder)
     model = build_model(settings.model, tokenizers)
     checkpoint.load_weights(model)
-    model.to(device).eval()
+    model = cast(Seq2Seq, precision.prepared(model.to(device).eval()))
     return Translator(model, tokenizers, search or settings.search, device, precision)
 
 

@@ -69,7 +69,7 @@ def _train(
     settings: TrainSettings, run_dir: Path, device: torch.device, processes: Processes
 ) -> int:
     """`train` in a folder that is its own."""
-    precision = settings.runtime.precision_on(device)
+    precision = settings.runtime.precision_on(device, to_train=True)
     checkpoint = Checkpoint.open(run_dir / "last") if settings.resume else None
     changes = changes_on_resume(settings, checkpoint) if checkpoint else []
     journal = Journal(run_dir, is_silent=not processes.is_first)

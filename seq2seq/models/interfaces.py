@@ -29,7 +29,8 @@ class State(NamedTuple):
     """What a decoder carries from step to step: nests of tensors with the batch in front.
 
     Attributes:
-        fixed: depends on the source alone; hypotheses of one sentence share it.
+        fixed: depends on the source alone. It may have fewer rows, B, than what moves, N: then
+            N / B hypotheses in a row share one.
         moving: changes at each step.
     """
 

@@ -73,7 +73,7 @@ class Seq2Seq(nn.Module):
         return self.decoder.start(memory)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Ids (B,) of the previous tokens to logits (B, V) of the next, and the next state."""
+        """Ids (N,) of the previous tokens to logits (N, V) of the next, and the next state."""
         embedded = self._embed(self.target_embedding, tokens)
         hidden, state = self.decoder.step(embedded, state)
         return self.project(hidden), state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -34,7 +34,8 @@ class Cell(nn.Module, ABC):
 
     def forward(self, from_inputs: Tensor, state: CellState) -> CellState:
         """The next state, from the inputs' share of the gates (B, G D) and the state."""
-        dtype = self.gates.weight.dtype
+        weight: Tensor | Any = self.gates.weight  # of int8 layers a method
+        dtype = weight.dtype if isinstance(weight, Tensor) else torch.float32
         state = tuple(one.to(dtype) for one in state)
         return self.next(from_inputs.to(dtype), self.gates(state[0]).to(dtype), state)
 

@@ -29,29 +29,36 @@ class SelfAttention(nn.Module):
         keys, values = self.heads.project(states)
         return Projected(self.positions.rotate(keys, start), values)
 
-    def forward(self, states: Tensor, projected: Projected, mask: Tensor, start: int = 0) -> Tensor:
+    def forward(
+        self, states: Tensor, projected: Projected, mask: Tensor | None, start: int = 0
+    ) -> Tensor:
         """The contexts (B, T, D) of states (B, T, D) at positions `start`, `start` + 1, ...
 
         Args:
             states: the queries.
             projected: keys and values of positions 0 to S - 1.
-            mask: bool, True where a state may look; broadcast to (B, T, S).
+            mask: bool, True where a state may look; broadcast to (B, T, S). None: everywhere.
             start: position of the first query.
         """
         queries = self.positions.rotate(self.heads.queries(states), start)
         bias = self.positions.bias(queries, projected.keys.shape[-2], start)
-        mask = mask.unsqueeze(-3)  # (B, 1, T, S)
+        if mask is not None:
+            mask = mask.unsqueeze(-3)  # (B, 1, T, S)
         if self.heads.is_additive or self.positions.reads_weights:
             scores = self.heads.scores(queries, projected.keys)
-            weights = masked_softmax(scores if bias is None else scores + bias, mask)
+            scores = scores if bias is None else scores + bias
+            weights = scores.softmax(dim=-1) if mask is None else masked_softmax(scores, mask)
             weights = self.heads.drop(weights)
             contexts = weights @ projected.values
             return self.heads.join(self.positions.add_to_contexts(contexts, weights, start))
         # torch's fused kernel. A row without a real position would be 0 / 0 there: it may look
         # everywhere, and nobody looks at it.
-        mask = mask | ~mask.any(dim=-1, keepdim=True)
-        if bias is not None:
-            mask = bias.masked_fill(~mask, torch.finfo(bias.dtype).min)
+        if mask is None:
+            mask = bias
+        else:
+            mask = mask | ~mask.any(dim=-1, keepdim=True)
+            if bias is not None:
+                mask = bias.masked_fill(~mask, torch.finfo(bias.dtype).min)
         contexts = functional.scaled_dot_product_attention(
             queries,
             *projected,

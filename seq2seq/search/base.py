@@ -16,6 +16,9 @@ from seq2seq.models.interfaces import select, wide
 from seq2seq.search.interfaces import Hypothesis, SearchableModel, Utility
 from seq2seq.special_tokens import BOS, EOS, PAD
 
+BLOCK = 64
+"""Of a row, whose maximum is looked at first."""
+
 
 class SearchConfig(Config, ABC):
     """A decoding strategy and its settings."""
@@ -172,13 +175,27 @@ def best_continuations(
     if count == 1:
         values, ids = logits.max(dim=-1, keepdim=True)
     else:
-        values, ids = logits.topk(count, dim=-1)
+        values, ids = largest(logits, count)
     return (values - total).double(), ids
 
 
-def repeated(count: int, times: int, device: torch.device) -> Tensor:
-    """0 0 0 1 1 1 2 2 2 ...: each of `count` rows `times` times."""
-    return torch.arange(count, device=device).repeat_interleave(times)
+def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` largest of each row (N, V), the largest first, and where they are: (N, `count`).
+
+    They are in those `count` blocks that have the largest maxima, which are found at the speed of
+    memory: `topk` of what is in these takes a third of the time that it takes on whole rows.
+    """
+    num_blocks = values.shape[1] // BLOCK
+    if num_blocks <= count:
+        return values.topk(count, dim=1)
+    covered = num_blocks * BLOCK
+    blocks = values[:, :covered].unflatten(1, (num_blocks, BLOCK)).amax(dim=2).topk(count, dim=1)
+    within = torch.arange(BLOCK, device=values.device)
+    candidates = (blocks.indices.unsqueeze(2) * BLOCK + within).flatten(1)
+    rest = torch.arange(covered, values.shape[1], device=values.device)
+    candidates = torch.cat((candidates, rest.expand(len(values), -1)), dim=1)
+    found, places = values.gather(1, candidates).topk(count, dim=1)
+    return found, candidates.gather(1, places)
 
 
 Choice = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]

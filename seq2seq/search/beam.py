@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from seq2seq.config import Between, Count, NonNegative
 from seq2seq.errors import SettingsError
 from seq2seq.models.interfaces import State, log_probabilities, select
-from seq2seq.search.base import Rules, StepwiseConfig, best_continuations, repeated
+from seq2seq.search.base import Rules, StepwiseConfig, best_continuations
 from seq2seq.search.interfaces import Hypothesis, SearchableModel
 from seq2seq.special_tokens import BOS, EOS, PAD
 
@@ -74,7 +74,10 @@ class BeamConfig(StepwiseConfig):
     ) -> list[list[Hypothesis]]:
         rules = Rules(self, model, source_mask, prefixes)
         state = model.start(model.encode(source, source_mask))
-        state = select(state, repeated(len(source), self.beam_size, source.device))
+        # Siblings share what depends on the source alone.
+        siblings = torch.arange(len(source), device=source.device)
+        siblings = siblings.repeat_interleave(self.beam_size)
+        state = State(state.fixed, select(state.moving, siblings))
         beams = _Beams(source, self)
         finished = [_Finished(self) for _ in source]
         while len(beams.rows):
@@ -187,7 +190,7 @@ class _Beams:
         self.tokens = torch.cat((history, words.unsqueeze(-1)), dim=-1)
         offsets = torch.arange(num_rows, device=parents.device).unsqueeze(1) * beam_size
         moving = select(state.moving, (parents + offsets).flatten())
-        return State(state.fixed, moving)  # siblings share what depends on the source alone
+        return State(state.fixed, moving)
 
     def _best(self, logits: Tensor, rules: Rules) -> tuple[Tensor, Tensor, Tensor]:
         """The totals of the best continuations, whose continuations they are, by what: (B, K)."""
@@ -251,4 +254,5 @@ class _Beams:
         beam_size = self.totals.shape[1]
         within = torch.arange(beam_size, device=kept.device)
         self.rows, self.tokens, self.totals = self.rows[kept], self.tokens[kept], self.totals[kept]
-        return select(state, (kept.unsqueeze(1) * beam_size + within).flatten())
+        hypotheses = (kept.unsqueeze(1) * beam_size + within).flatten()
+        return State(select(state.fixed, kept), select(state.moving, hypotheses))

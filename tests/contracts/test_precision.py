@@ -56,6 +56,19 @@ def test_step_by_step_is_all_at_once_but_for_rounding_and_is_searched(config, na
             assert found.score == found.score  # no NaN
 
 
+@pytest.mark.parametrize("config", COVER.values(), ids=COVER)
+def test_in_int8_scores_are_those_of_float32_but_for_rounding_and_are_searched(config, tiny_batch):
+    model = config.build(20, 20, is_joint=True).eval()
+    source, mask, target = tiny_batch.source, tiny_batch.source_mask, tiny_batch.target_input
+    quantised = Precision("int8").prepared(model)
+    with torch.inference_mode():
+        precise, rough = (one.scores(source, mask, target) for one in (model, quantised))
+        error = (rough - precise)[tiny_batch.target_mask].abs()
+        assert 0 < error.mean() < 0.1 * precise[tiny_batch.target_mask].std()
+        for (found,) in BeamConfig(beam_size=3)(quantised, source, mask):
+            assert found.score == pytest.approx(found.score)  # no NaN
+
+
 @NARROW
 def test_what_is_sampled_without_a_gradient_takes_none_from_the_pass_that_learns(name, tiny_batch):
     """autocast keeps each weight that it has cast, and would keep those of the first pass."""

@@ -11,7 +11,7 @@ from conftest import build_tiny_model, mask_of
 
 from seq2seq.errors import SettingsError
 from seq2seq.models.interfaces import State
-from seq2seq.search.base import StepwiseConfig
+from seq2seq.search.base import StepwiseConfig, largest
 from seq2seq.search.beam import BeamConfig
 from seq2seq.search.greedy import GreedyConfig
 from seq2seq.search.interfaces import Hypothesis
@@ -39,7 +39,8 @@ class TableModel:
         return State(fixed=(memory,), moving=(torch.zeros_like(memory),))
 
     def step(self, tokens, state):
-        logits = self.table[state.fixed[0], state.moving[0], tokens]
+        memory = state.fixed[0].repeat_interleave(len(tokens) // len(state.fixed[0]))
+        logits = self.table[memory, state.moving[0], tokens]
         return logits, State(state.fixed, (tokens,))
 
 
@@ -389,3 +390,15 @@ def test_the_least_risk_is_that_of_the_text_that_most_others_are_like():
     ranked = search.rank(hypotheses, texts, {"chrf": common})
     assert [one.tokens[0] for one in ranked] == [1, 0, 4, 2]
     assert [one.score for one in ranked] == pytest.approx([9 / 5, 7 / 5, 6 / 5, 1 / 5])
+
+
+@pytest.mark.parametrize("width", [3, 64, 65, 500, 8000])
+def test_the_largest_of_a_row_are_those_of_topk(width):
+    values = torch.randn(7, width)
+    values[0] = float("-inf")
+    values[1, : width // 2] = float("-inf")
+    for count in (1, 2, 3):
+        found, ids = largest(values, count)
+        torch.testing.assert_close(found, values.topk(count).values, rtol=0, atol=0)
+        torch.testing.assert_close(values.gather(1, ids), found, rtol=0, atol=0)
+        assert all(len(set(row)) == count for row in ids.tolist())

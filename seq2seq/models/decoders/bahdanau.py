@@ -83,12 +83,11 @@ class BahdanauDecoder(RecurrentDecoder):
     def _recur(
         self, embedded_gates: Tensor, recurrent: CellState, source: Source
     ) -> tuple[CellState, Tensor, Tensor]:
-        """The cell's next state, the context (B, C) and the weights (B, S)."""
-        query = recurrent[0].unsqueeze(1)
-        context, weights = self.attention(query, source.projected, source.mask)
-        context = context.squeeze(1)
+        """The cell's next state, the context (N, C) and the weights (N, S)."""
+        contexts, weights = self.attention(source.rows(recurrent[0]), *source)
+        context = contexts.flatten(0, 1)
         recurrent = self.cell(embedded_gates + self.context_gates(context), recurrent)
-        return recurrent, context, weights.squeeze(1)
+        return recurrent, context, weights.flatten(0, 1)
 
     def _read_out(self, hidden: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
         """The hidden vectors (..., R) of one step or of all."""

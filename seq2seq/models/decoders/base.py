@@ -23,6 +23,11 @@ class Source(NamedTuple):
     mask: Tensor
     """Bool (B, 1, S), for queries (B, T)."""
 
+    def rows(self, vectors: Tensor) -> Tensor:
+        """Vectors (N, D) as queries (B, N / B, D): those of one source stand in a row."""
+        queries: Tensor = vectors.unflatten(0, (len(self.mask), -1))
+        return queries
+
 
 class Decoder(nn.Module, ABC):
     """Turns embedded target tokens and a memory into hidden vectors.
@@ -49,7 +54,10 @@ class Decoder(nn.Module, ABC):
 
     @abstractmethod
     def step(self, embedded: Tensor, state: State) -> tuple[Tensor, State]:
-        """One embedded token (B, E) and a state to hidden vectors (B, R) and the next state."""
+        """One embedded token (N, E) and a state to hidden vectors (N, R) and the next state.
+
+        What is fixed may have fewer rows than what moves: N / B in a row are of one source.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

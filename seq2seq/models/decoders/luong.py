@@ -74,16 +74,16 @@ class LuongDecoder(RecurrentDecoder):
         return self.dropout(moving.attentional), State(state.fixed, moving)
 
     def _recur(self, gates: Tensor, moving: Moving, source: Source) -> tuple[Moving, Tensor]:
-        """The next state, and the weights (B, S)."""
+        """The next state, and the weights (N, S)."""
         if self.fed_gates is not None:
             gates = gates + self.fed_gates(moving.attentional)
         recurrent = self.cell(gates, moving.recurrent)
-        attentional, weights = self._look(recurrent[0].unsqueeze(1), source)
-        return Moving(recurrent, attentional.squeeze(1)), weights.squeeze(1)
+        attentional, weights = self._look(source.rows(recurrent[0]), source)
+        return Moving(recurrent, attentional.flatten(0, 1)), weights.flatten(0, 1)
 
     def _look(self, hidden: Tensor, source: Source) -> tuple[Tensor, Tensor]:
         """The attentional vectors (B, T, R) and weights (B, T, S) of states (B, T, D)."""
-        contexts, weights = self.attention(hidden, source.projected, source.mask)
+        contexts, weights = self.attention(hidden, *source)
         read = self.readout_state(hidden) + self.readout_context(contexts)
         return torch.tanh(read), weights
 

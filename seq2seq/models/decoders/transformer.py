@@ -38,7 +38,7 @@ class TransformerDecoderLayer(nn.Module):
         self.around_feed_forward = Residual(dim, config.norm_first, config.dropout)
 
     def forward(
-        self, states: Tensor, past: Projected, source: Source, seen: Tensor
+        self, states: Tensor, past: Projected, source: Source, seen: Tensor | None
     ) -> tuple[Tensor, Projected, Tensor]:
         """Some target positions after those that are past.
 
@@ -46,7 +46,7 @@ class TransformerDecoderLayer(nn.Module):
             states: (B, T, D).
             past: the layer's keys and values (B, H, P, E) of the P positions before these.
             source: what `attention` looks at.
-            seen: bool (1, T, P + T), True where a position may look.
+            seen: bool (1, T, P + T), True where a position may look; None: everywhere.
 
         Returns:
             The states (B, T, D), keys and values (B, H, P + T, E), and weights (B, T, S).
@@ -58,10 +58,13 @@ class TransformerDecoderLayer(nn.Module):
         contexts = self.self_attention(entered, past, seen, start)
         states = self.around_self_attention.leave(states, contexts)
         entered = self.around_attention.enter(states)
-        contexts, weights = self.attention(entered, *source)
-        states = self.around_attention.leave(states, contexts)
+        # Step by step, several rows in a row may be of one source: they look at it together.
+        queries = entered.reshape(len(source.mask), -1, entered.shape[-1])
+        contexts, weights = self.attention(queries, *source)
+        states = self.around_attention.leave(states, contexts.reshape(states.shape))
         fed = self.feed_forward(self.around_feed_forward.enter(states))
-        return self.around_feed_forward.leave(states, fed), past, weights
+        states = self.around_feed_forward.leave(states, fed)
+        return states, past, weights.reshape(*states.shape[:2], -1)
 
 
 class TransformerDecoder(Decoder):
@@ -125,8 +128,10 @@ class TransformerDecoder(Decoder):
     def _go_on(self, embedded: Tensor, state: State) -> tuple[Tensor, State, Tensor]:
         """Hidden vectors, next state and weights of tokens (B, T, D) that follow a state."""
         start, length = state.moving[0].keys.shape[-2], embedded.shape[1]
-        seen = torch.ones(length, start + length, dtype=torch.bool, device=embedded.device)
-        seen = seen.tril(diagonal=start).unsqueeze(0)  # each sees itself and what is before
+        seen = None  # by a single one, which is the last: all
+        if length > 1:  # each sees itself and what is before
+            seen = torch.ones(length, start + length, dtype=torch.bool, device=embedded.device)
+            seen = seen.tril(diagonal=start).unsqueeze(0)
         # Embeddings start with variance 1/D; scaled to 1 they weigh about as much as positions.
         states = self.positions.add(embedded * math.sqrt(self.hidden_dim), start)
         states = self.dropout(states)

@@ -1,16 +1,19 @@
-"""Measures speed: `python scripts/benchmark.py train|decode [KEY=VALUE ...]`."""
+"""Measures speed: `python scripts/benchmark.py train|decode|data [KEY=VALUE ...]`."""
 
 import sys
 from pathlib import Path
 
 from seq2seq import launch
 from seq2seq.benchmark import (
+    BenchmarkDataSettings,
     BenchmarkDecodeSettings,
     BenchmarkTrainSettings,
+    benchmark_data,
     benchmark_decode,
     benchmark_train,
 )
 
+USAGE = "python scripts/benchmark.py train|decode|data [KEY=VALUE ...]"
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 if __name__ == "__main__":
@@ -29,6 +32,10 @@ if __name__ == "__main__":
             benchmark_decode,
             CONFIGS,
         )
+    elif kind == "data":
+        launch.run(
+            launch.for_settings("benchmark_data"), BenchmarkDataSettings, benchmark_data, CONFIGS
+        )
     else:
-        print("usage: python scripts/benchmark.py train|decode [KEY=VALUE ...]", file=sys.stderr)
+        print(f"usage: {USAGE}", file=sys.stderr)
         sys.exit(0 if kind in ("--help", "-h") else 2)

@@ -43,6 +43,10 @@ class RunError(UserError):
     """A run that cannot start or go on: its folder, its loss, its memory."""
 
 
+class RunDiverged(RunError):
+    """A run whose loss is not finite."""
+
+
 class DependencyError(UserError):
     """An optional package that is missing or does not load here."""
 

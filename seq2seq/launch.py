@@ -13,29 +13,29 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO, TypeVar
 
 import hydra
 from hydra._internal.utils import get_args_parser  # which hydra.main reads its flags with
-from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from seq2seq.config import Config, field_types, from_tree
-from seq2seq.errors import CheckpointError, RunError, SettingsError, UserError
+from seq2seq.config import Config, from_tree
+from seq2seq.errors import RunDiverged, RunError, SettingsError, UserError
 from seq2seq.overrides import compose, expand, read
 from seq2seq.runtime import is_out_of_memory
+from seq2seq.saved import keep
 from seq2seq.training.checkpoint import ABOUT_FILE, Checkpoint, checkpoints_in
 
 SettingsType = TypeVar("SettingsType", bound=Config)
 OUT_OF_MEMORY_ADVICE = "lower batching.max_tokens, search.batch_size or the model's sizes."
-SAVED = "saved"
-"""The name under which a checkpoint's settings stand in the defaults list of a config file."""
+SEARCH_FILE = "optimization_results.yaml"
+"""What a sweep that searches leaves in its folder."""
 Choice = Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
 """From the values of overrides by key: the name of a config file, and settings of a checkpoint."""
 
@@ -97,6 +97,7 @@ def run(
     settings_class: type[SettingsType],
     command: Callable[[SettingsType], int],
     configs: Path,
+    measure: Callable[[SettingsType], float] = lambda settings: 0.0,
 ) -> None:
     """Composes settings from the command line, calls a command with them, and exits.
 
@@ -105,19 +106,29 @@ def run(
         settings_class: what the composed file describes.
         command: returns the exit code.
         configs: folder of config files.
+        measure: what a sweep that searches looks at when a command has ended.
     """
     _use_utf8()
     logging.getLogger("hydra").setLevel(logging.ERROR)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # its errors come to us, instead of out as a page
 
-    def task(composed: DictConfig) -> None:
+    sweeps: list[Path] = []
+
+    def task(composed: DictConfig) -> float | None:
         is_sweep = HydraConfig.get().mode is RunMode.MULTIRUN
         if is_sweep:
             _separate(composed)
+            sweeps.append(Path(HydraConfig.get().sweep.dir))
         try:
-            code = command(_parse(composed, settings_class))
+            settings = _parse(composed, settings_class)
+            code = command(settings)
             sys.stdout.flush()
+            if is_sweep and not code:
+                return measure(settings)
         except UserError as error:
+            if is_sweep and isinstance(error, RunDiverged):  # the next one may do better
+                _say(error)
+                return 0.0
             _end(error)
         except BrokenPipeError:  # whoever reads the output has seen enough
             _to_nowhere(sys.stdout)
@@ -131,12 +142,13 @@ def run(
                 _end(RunError(f"Out of memory: {OUT_OF_MEMORY_ADVICE}"))
             traceback.print_exc()  # a bug: its traceback, without Hydra's part
             sys.exit(1)
-        if code or not is_sweep:
-            sys.exit(code)
+        sys.exit(code)
 
     try:
         config_name = _prepare(choose, settings_class, configs)
         hydra.main(version_base="1.3", config_path=str(configs), config_name=config_name)(task)()
+        if sweeps and (found := sweeps[-1] / SEARCH_FILE).is_file():
+            print(f"the best settings are in {found}", file=sys.stderr)
     except (HydraException, OmegaConfBaseException, OSError, RuntimeError, ValueError) as error:
         _end(error)  # of the command line: what goes wrong in the command has ended in `task`
     except KeyboardInterrupt:
@@ -144,8 +156,12 @@ def run(
 
 
 def _end(error: Exception) -> NoReturn:
-    print("error:", re.sub(r"\s*\n\s*", " ", str(error)), file=sys.stderr)
+    _say(error)
     sys.exit(2)
+
+
+def _say(error: Exception) -> None:
+    print("error:", re.sub(r"\s*\n\s*", " ", str(error)), file=sys.stderr)
 
 
 def _to_nowhere(stream: TextIO) -> None:
@@ -191,7 +207,7 @@ def _prepare(choose: Choice, settings_class: type[Config], configs: Path) -> str
         if flags.multirun and shared:
             raise SettingsError(shared, "cannot go with -m: all runs of the sweep would share it.")
         config_name, saved = choose(given)
-        _store({key: value for key, value in saved.items() if key not in given}, settings_class)
+        keep(saved, settings_class, without=given, is_whole=config_name == "resume")
         if flags.config_name or flags.config_path or flags.config_dir:
             return config_name  # these files are not ours alone
         will_run = not (flags.help or flags.hydra_help or flags.cfg or flags.info)
@@ -200,30 +216,6 @@ def _prepare(choose: Choice, settings_class: type[Config], configs: Path) -> str
             if will_run:
                 _parse(composed, settings_class)
     return config_name
-
-
-def _store(saved: Mapping[str, Any], settings_class: type[Config]) -> None:
-    """Puts saved settings where the defaults list of a config file finds them.
-
-    A group chosen anew must not be among them: the old choice's keys are not the new one's.
-
-    Raises:
-        CheckpointError: they hold more than settings. Hydra would call what stands under `hydra`.
-    """
-    if unknown := [str(key) for key in saved if key not in field_types(settings_class)]:
-        raise CheckpointError(f"The checkpoint's settings hold `{unknown[0]}`, which is not one.")
-    if found := next(_interpolations(saved), None):
-        raise CheckpointError(f"The checkpoint's settings hold {found!r}, which will not be read.")
-    ConfigStore.instance().store(name=SAVED, node=dict(saved))
-
-
-def _interpolations(tree: Any) -> Iterator[str]:
-    """The texts in a tree that Hydra would resolve, from this machine's environment for one."""
-    if isinstance(tree, Mapping | list):
-        for value in tree.values() if isinstance(tree, Mapping) else tree:
-            yield from _interpolations(value)
-    elif isinstance(tree, str) and "${" in tree:
-        yield tree
 
 
 def _separate(composed: DictConfig) -> None:

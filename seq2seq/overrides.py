@@ -42,6 +42,9 @@ def read(text: str) -> Override:
         try:
             return parser.parse_overrides([attempt])[0]
         except (HydraException, ValueError):
+            if value.startswith("["):
+                problem = f"is {value}, which cannot be read. {_advice_on_items(key)}"
+                raise SettingsError(key, problem) from None
             if "," in value:  # a list, a sweep, or a text?
                 problem = f"is {value}, which cannot be read. {_advice(key, value)}"
                 raise SettingsError(key, problem) from None
@@ -74,6 +77,10 @@ def expand(overrides: Sequence[Override], *, is_sweep: bool) -> Iterator[list[Ov
 
 def _advice(key: str, value: str) -> str:
     return f"""If it is one text, quote it twice: "{key}='{value}'"."""
+
+
+def _advice_on_items(key: str) -> str:
+    return f"""Quote what is in it: "{key}=['<a>','b c']"."""
 
 
 def compose(config_name: str, overrides: Sequence[Override], configs: Path) -> DictConfig:
@@ -116,6 +123,12 @@ def _composed(config_name: str, overrides: Sequence[Override]) -> DictConfig:
         problem = " ".join(f"{error} {error.__cause__ or ''}".split())
         if unused := re.match(r"Could not override '([^']+)'", problem):
             raise SettingsError(unused[1], "is in none of the files that are chosen.") from None
+        if plugin := re.search(r"Could not find '(hydra/\w+)/(\w+)'", problem):
+            raise SettingsError(
+                plugin[1],
+                f"has no {plugin[2]} here. `pip install -e .[sweeps]` brings Optuna, joblib and "
+                "submitit.",
+            ) from None
         raise SettingsError("command line", f"cannot be used: {problem}") from None
 
 

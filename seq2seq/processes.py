@@ -7,17 +7,20 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
 import torch
 import torch.distributed as dist
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seq2seq.errors import RunError
 
-Item = TypeVar("Item")
+Items = TypeVar("Items", bound="Sequence[Any] | NDArray[Any]")
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,14 @@ class Processes:
     Attributes:
         rank: from 0; the first is the one that writes.
         size: how many there are.
+        local_rank: on this machine, from 0.
         device: of what is exchanged.
     """
 
     rank: int = 0
     size: int = 1
     device: str = "cpu"
+    local_rank: int = 0
 
     @classmethod
     def join(cls, device: torch.device) -> Processes:
@@ -48,16 +53,26 @@ class Processes:
         if not dist.is_initialized():
             atexit.register(_let_go)
             _call(lambda: dist.init_process_group("nccl" if device.type == "cuda" else "gloo"))
-        return cls(rank, size, device.type)
+        return cls(rank, size, device.type, int(os.environ.get("LOCAL_RANK", 0)))
 
     @property
     def is_first(self) -> bool:
         """Whether this process speaks and writes for all."""
         return self.rank == 0
 
-    def share(self, items: Sequence[Item]) -> Sequence[Item]:
+    @property
+    def is_first_here(self) -> bool:
+        """Whether this process does what is done once on each machine."""
+        return self.local_rank == 0
+
+    def wait(self) -> None:
+        """Returns when all have come here, for which some may have hours of work to do."""
+        if self.size > 1:
+            _call(lambda: dist.barrier(group=_patient()))
+
+    def share(self, items: Items) -> Items:
         """What this process has to do of something: every so manieth."""
-        return items[self.rank :: self.size]
+        return cast(Items, items[self.rank :: self.size])
 
     def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Gives all processes the sum of their gradients, which all have."""
@@ -142,6 +157,13 @@ ALONE = Processes()
 
 
 _EXCHANGED: WeakSet[Tensor] = WeakSet()
+
+
+@cache
+def _patient() -> dist.ProcessGroup:
+    """All processes, in a group that waits longer than others."""
+    group: dist.ProcessGroup = dist.new_group(backend="gloo", timeout=timedelta(days=2))
+    return group
 
 
 def _let_go() -> None:

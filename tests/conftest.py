@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 # The tests run beside each other, a process for each core: more threads would only wait. Set
 # before torch is imported, and for the programs that the tests start.
@@ -13,6 +14,9 @@ import pytest
 import torch
 
 pytest_plugins = ["small_runs"]
+# What the tests keep is theirs; they and the programs that they start find it again.
+CACHE = TemporaryDirectory(prefix="seq2seq-tests-")
+os.environ["SEQ2SEQ_CACHE"] = CACHE.name
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 
@@ -70,11 +74,9 @@ def tiny_batch():
     """Three ragged pairs over a vocabulary of 20."""
     from seq2seq.data.batches import EncodedPairs
 
-    pairs = EncodedPairs(
-        source=[[5, 6, 7, 8, 9], [10], [11, 12, 13]],
-        target=[[4, 5, 6], [7, 8, 9, 10, 11], [12]],
-        lines=[1, 2, 3],
-    )
+    source = [[5, 6, 7, 8, 9], [10], [11, 12, 13]]
+    target = [[4, 5, 6], [7, 8, 9, 10, 11], [12]]
+    pairs = EncodedPairs.of(zip((1, 2, 3), source, target, strict=True))
     return pairs.batch([0, 1, 2])
 
 

@@ -237,7 +237,7 @@ def test_a_tree_of_settings_is_plain_and_leads_back_to_them():
     )
     tree = to_tree(files)
     assert tree["_target_"] == "seq2seq.data.files.FilesConfig"
-    assert (tree["train_source"], tree["test_source"]) == ("a", None)
+    assert (tree["train_source"], tree["test_source"]) == (["a"], None)
     assert from_tree(tree, DataConfig) == files
 
     tree = to_tree(Outer(betas=(0.9, 0.99), inner=Inner(width=2)))

@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 import torch
 from tqdm import tqdm
@@ -16,8 +17,9 @@ from seq2seq.benchmark.operations import OperationCounter
 from seq2seq.benchmark.plain import plain_plan, plain_step
 from seq2seq.benchmark.stages import Stages
 from seq2seq.config import Count
-from seq2seq.data.batches import EncodedPairs, pairs_by_epoch
-from seq2seq.data.batching.base import epoch_generator
+from seq2seq.data.batching.base import Plan, epoch_generator
+from seq2seq.data.store import pairs_by_epoch, stored
+from seq2seq.data.vocabulary import digest_of_vocabulary, make_vocabulary
 from seq2seq.errors import DataError, SettingsError
 from seq2seq.experiment import TrainSettings, apply, outputs
 from seq2seq.runtime import describe
@@ -107,9 +109,12 @@ class _Bench:
     def __init__(self, settings: BenchmarkTrainSettings, device: torch.device) -> None:
         self.settings, self.device = settings, device
         self.precision = settings.runtime.precision_on(device, to_train=True)
-        pairs = settings.data.read("train")
-        tokenizers = TokenizerPair.train(settings.tokenizer, pairs.source, pairs.target)
-        encoded = EncodedPairs.encode(pairs, tokenizers)
+        pairs = settings.cleaning.clean(settings.data.pairs("train"))
+        with TemporaryDirectory() as name:
+            make_vocabulary(settings.tokenizer, pairs, Path(name))
+            tokenizers = TokenizerPair.load(settings.tokenizer, Path(name))
+            vocabulary = digest_of_vocabulary(settings.tokenizer, Path(name))
+        encoded = stored(pairs, tokenizers, vocabulary)
         self.pairs = pairs_by_epoch(pairs, encoded, tokenizers, settings.runtime.seed)(0)
         self.model = apply.build_model(settings.model, tokenizers).to(device).train()
         self.stepper = Stepper(
@@ -131,7 +136,7 @@ class _Bench:
             )
         self.groups = groups[: settings.num_steps]
         self.shown = [index for group in self.groups for batch in group for index in batch]
-        self.num_tokens = sum(self.pairs.lengths[index][1] for index in self.shown)
+        self.num_tokens = self.pairs.num_tokens(self.shown)
         sentences_per_batch = len(self.shown) // sum(map(len, self.groups))
         self.plain_batches = plain_plan(len(self.pairs), sentences_per_batch, seed=0)[:PLAIN_STEPS]
 
@@ -194,12 +199,12 @@ class _Bench:
             batches = [self.pairs.batch(indices).to(self.device) for indices in group]
             self.stepper(batches, self._tokens_of(group), step, progress=0.0)
 
-    def _tokens_of(self, group: list[list[int]]) -> int:
+    def _tokens_of(self, group: Plan) -> int:
         return sum(map(self.pairs.num_tokens, group))
 
     @property
     def _plain_tokens(self) -> int:
-        return sum(self.pairs.lengths[index][1] for one in self.plain_batches for index in one)
+        return sum(map(self.pairs.num_tokens, self.plain_batches))
 
     def _plain_steps(self) -> None:
         for indices in self.plain_batches:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
+import numpy
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from seq2seq.data.batching.base import Lengths, epoch_seed
+from seq2seq.data.batching.base import Lengths
+from seq2seq.data.ragged import Ids, Ragged
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import DataError
 from seq2seq.special_tokens import BOS, EOS, PAD
 from seq2seq.tokenizers.base import TokenizerPair
-
-Ids = Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -61,66 +64,58 @@ class EncodedPairs:
     Attributes:
         source: ids of each source.
         target: ids of each target.
-        lines: where each pair stood in its text, from 1.
+        lines: (N,), where each pair stood in its text, from 1.
         num_left_out: pairs without a token on some side.
+        num_dropped: by filter, how many pairs cleaning has dropped before.
     """
 
-    source: list[list[int]]
-    target: list[list[int]]
-    lines: list[int]
+    source: Ragged
+    target: Ragged
+    lines: NDArray[numpy.int64]
     num_left_out: int = 0
+    num_dropped: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def encode(
-        cls, pairs: ParallelText, tokenizers: TokenizerPair, *, finest: bool = False
-    ) -> EncodedPairs:
-        """Tokenizes both sides; `finest`: each sentence as long as `sample` can make it.
-
-        Raises DataError where no pair is left.
-        """
-        source, target = (
-            [one.finest(sentence) if finest else one.encode(sentence) for sentence in side]
-            for one, side in ((tokenizers.source, pairs.source), (tokenizers.target, pairs.target))
+    def of(cls, pairs: Iterable[tuple[int, Sequence[int], Sequence[int]]]) -> EncodedPairs:
+        """Some pairs, each with its line, in memory."""
+        given = list(pairs)
+        kept = [one for one in given if one[1] and one[2]]
+        return cls(
+            Ragged.of(source for _, source, _ in kept),
+            Ragged.of(target for _, _, target in kept),
+            numpy.array([line for line, _, _ in kept], dtype=numpy.int64),
+            len(given) - len(kept),
         )
-        return cls._of(pairs, source, target)
 
     @classmethod
-    def sample(cls, pairs: ParallelText, tokenizers: TokenizerPair, seed: int) -> EncodedPairs:
-        """The same, with sentences cut as `seed` draws it where the tokenizers do that."""
-        source = tokenizers.source.sample(pairs.source, 2 * seed)
-        target = tokenizers.target.sample(pairs.target, 2 * seed + 1)
-        return cls._of(pairs, source, target)
-
-    @classmethod
-    def _of(
-        cls, pairs: ParallelText, source: list[list[int]], target: list[list[int]]
-    ) -> EncodedPairs:
-        kept = [
-            (*ids, line)
-            for line, ids in enumerate(zip(source, target, strict=True), start=1)
-            if all(ids)
-        ]
-        if not kept:
+    def encode(cls, pairs: ParallelText, tokenizers: TokenizerPair) -> EncodedPairs:
+        """Tokenizes both sides. Raises DataError where no pair is left."""
+        source, target = tokenizers.source, tokenizers.target
+        found = cls.of(
+            (line, source.encode(one), target.encode(other))
+            for line, (one, other) in enumerate(
+                zip(pairs.source, pairs.target, strict=True), start=1
+            )
+        )
+        if not len(found):
             raise DataError(f"{pairs.origin}: no pair has text on both sides.")
-        sources, targets, lines = (list(column) for column in zip(*kept, strict=True))
-        return cls(sources, targets, lines, len(pairs) - len(kept))
+        return found
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.lines)
 
-    @property
+    @cached_property
     def lengths(self) -> Lengths:
         """Of each pair: source tokens, and target tokens with EOS."""
-        return [
-            (len(source), len(target) + 1)
-            for source, target in zip(self.source, self.target, strict=True)
-        ]
+        both = (self.source.lengths, self.target.lengths + 1)
+        lengths: Lengths = numpy.stack(both, axis=1).astype(numpy.int32)
+        return lengths
 
-    def num_tokens(self, indices: Iterable[int]) -> int:
+    def num_tokens(self, indices: Ids) -> int:
         """Target tokens of some pairs, EOS counted."""
-        return sum(len(self.target[index]) + 1 for index in indices)
+        return int(self.lengths[indices, 1].sum())
 
-    def batch(self, indices: Sequence[int]) -> Batch:
+    def batch(self, indices: Ids) -> Batch:
         """The tensors of some pairs."""
         source, source_mask = pad([self.source[index] for index in indices])
         targets = [self.target[index] for index in indices]
@@ -133,20 +128,11 @@ PairsOf = Callable[[int], EncodedPairs]
 """The training pairs as the epoch of that number, from 0, sees them."""
 
 
-def pairs_by_epoch(
-    pairs: ParallelText, encoded: EncodedPairs, tokenizers: TokenizerPair, seed: int
-) -> PairsOf:
-    """The training pairs of each epoch: the encoded ones, or cut anew where tokenizers sample."""
-    if not tokenizers.samples:
-        return lambda epoch: encoded
-    return lambda epoch: EncodedPairs.sample(pairs, tokenizers, epoch_seed(seed, epoch))
-
-
 def pad(sequences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
     """Sequences of ids as one tensor (B, longest) and its mask; at least one position wide."""
-    longest = max(1, *(len(sequence) for sequence in sequences))
-    ids = torch.full((len(sequences), longest), PAD, dtype=torch.long)
-    for row, sequence in enumerate(sequences):
-        ids[row, : len(sequence)] = torch.tensor(sequence, dtype=torch.long)
     lengths = torch.tensor([len(sequence) for sequence in sequences])
-    return ids, torch.arange(longest) < lengths[:, None]
+    longest = max(1, int(lengths.max()))
+    ids: NDArray[Any] = numpy.full((len(sequences), longest), PAD, dtype=numpy.int64)
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[: len(sequence)] = sequence
+    return torch.from_numpy(ids), torch.arange(longest) < lengths[:, None]

@@ -22,28 +22,22 @@ SECONDS_OF_SILENCE = 30.0
 BLOCK = 1 << 16
 
 
-def cache_folder() -> Path:
-    """Where downloads are kept: `$SEQ2SEQ_CACHE`, or `seq2seq` in the user's cache folder."""
-    if chosen := os.environ.get("SEQ2SEQ_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seq2seq"
-
-
-def checksum(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+def checksum(path: Path, kind: str = "sha256") -> str:
+    """SHA-256 of a file, in hexadecimal, or another kind of sum."""
     with open(path, "rb") as file:
-        digest = hashlib.sha256()
+        digest = hashlib.new(kind)
         while block := file.read(BLOCK):
             digest.update(block)
     return digest.hexdigest()
 
 
-def fetch(address: str, sha256: str, folder: Path, advice: str) -> Path:
+def fetch(address: str, published: str, folder: Path, advice: str) -> Path:
     """The path of a file that is in the cache already, or was downloaded and checked.
 
     Args:
         address: where it is published; the last part is its name.
-        sha256: what its content must hash to.
+        published: what its content must hash to, by SHA-256, or by SHA-1 where the publisher has
+            nothing better.
         folder: where it is kept.
         advice: what to do where no network reaches the address.
 
@@ -52,18 +46,19 @@ def fetch(address: str, sha256: str, folder: Path, advice: str) -> Path:
     """
     path = folder / address.rpartition("/")[2]
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    kind, name = ("sha1", "SHA-1") if len(published) == 40 else ("sha256", "SHA-256")
     try:
         if path.is_file():
-            if checksum(path) == sha256:
+            if checksum(path, kind) == published:
                 return path
             path.unlink()
             print(f"{path} was broken and has been removed; downloading it anew.", file=sys.stderr)
         folder.mkdir(parents=True, exist_ok=True)
         _download(address, part, advice)
-        if (found := checksum(part)) != sha256:
+        if (found := checksum(part, kind)) != published:
             raise DataError(
-                f"{address} is not the file that was published: its SHA-256 is {found}, not "
-                f"{sha256}. Nothing was kept."
+                f"{address} is not the file that was published: its {name} is {found}, not "
+                f"{published}. Nothing was kept."
             )
         part.replace(path)
     except OSError as error:

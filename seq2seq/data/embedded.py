@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from seq2seq.config import Count, NonNegativeInt
-from seq2seq.data.base import DataConfig, Split
+from seq2seq.data.base import DataConfig, Pair, Pairs, Split
+from seq2seq.data.phrasebook import grammar
 from seq2seq.data.phrasebook.grammar import MAX_PAIRS, PhrasePair, generate
-from seq2seq.data.text import ParallelText
 from seq2seq.errors import SettingsError
 
 
@@ -36,13 +38,8 @@ class PhrasebookConfig(DataConfig):
                 f"the grammar gives {MAX_PAIRS} distinct ones.",
             )
 
-    def read(self, split: Split) -> ParallelText:
-        pairs = self.phrases(split)
-        return ParallelText(
-            [pair.source_text for pair in pairs],
-            [pair.target_text for pair in pairs],
-            f"phrasebook, {split}",
-        )
+    def pairs(self, split: Split) -> Pairs:
+        return Phrasebook(self, split)
 
     def phrases(self, split: Split) -> list[PhrasePair]:
         """The pairs of one split with their alignments."""
@@ -53,3 +50,19 @@ class PhrasebookConfig(DataConfig):
         if split == "test":
             return pairs[: self.test_pairs]
         return pairs[self.test_pairs : kept_out] if split == "validation" else pairs[kept_out:]
+
+
+class Phrasebook(Pairs):
+    """A split of the embedded corpus."""
+
+    def __init__(self, config: PhrasebookConfig, split: Split) -> None:
+        self.config, self.split = config, split
+        self.origin = f"phrasebook, {split}"
+        self.paths = sorted(Path(grammar.__file__).parent.glob("*.py"))  # what makes them
+
+    def __iter__(self) -> Iterator[Pair]:
+        for line, one in enumerate(self.config.phrases(self.split), start=1):
+            yield Pair(line, one.source_text, one.target_text)
+
+    def parts(self) -> tuple[object, ...]:
+        return (self.config, self.split)

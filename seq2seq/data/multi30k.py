@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from seq2seq.data.base import DataConfig, Split
-from seq2seq.data.download import cache_folder, fetch
-from seq2seq.data.text import ParallelText, read_parallel
+from seq2seq.data.aligned import AlignedFiles
+from seq2seq.data.base import DataConfig, Pairs, Split
+from seq2seq.data.cache import cache_folder
+from seq2seq.data.download import fetch
 from seq2seq.errors import DataError, SettingsError
 
 COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
@@ -71,9 +72,10 @@ class Multi30kConfig(DataConfig):
                     "test_set", f"is {self.test_set}, which has no {language}. Choose another."
                 )
 
-    def read(self, split: Split) -> ParallelText:
+    def pairs(self, split: Split) -> Pairs:
         stem = {"train": "train", "validation": "val", "test": self.test_set}[split]
-        return read_parallel(self._file(stem, self.source), self._file(stem, self.target))
+        source, target = (self._file(stem, language) for language in (self.source, self.target))
+        return AlignedFiles([source], [target])
 
     def _file(self, stem: str, language: str) -> Path:
         """The file's path, after download where it is not there."""

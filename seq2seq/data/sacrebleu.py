@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from seq2seq.data.base import DataConfig, Split
-from seq2seq.data.text import ParallelText, read_parallel
+from seq2seq.data.aligned import AlignedFiles
+from seq2seq.data.base import DataConfig, Pairs, Split
 from seq2seq.errors import DataError
 
 
@@ -25,7 +25,7 @@ class SacrebleuConfig(DataConfig):
     test_set: str
     languages: str
 
-    def read(self, split: Split) -> ParallelText:
+    def pairs(self, split: Split) -> Pairs:
         if split != "test":
             raise DataError(f"{self.test_set} of sacrebleu is for tests: it has no {split} split.")
         folder = Path(os.environ.get("SACREBLEU") or Path.home() / ".sacrebleu") / self.test_set
@@ -35,4 +35,4 @@ class SacrebleuConfig(DataConfig):
             if not path.is_file():
                 command = f"sacrebleu -t {self.test_set} -l {self.languages} --echo ref"
                 raise DataError(f"{path} is not there. `{command} > /dev/null` downloads it.")
-        return read_parallel(*paths)
+        return AlignedFiles(paths[:1], paths[1:])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
+from seq2seq.data.compressed import opened
 from seq2seq.errors import DataError
 
 
@@ -33,6 +33,9 @@ class ParallelText:
 
 _OTHER_KINDS = {
     b"\x1f\x8b": "a gzip file (one is unpacked if its name ends in .gz)",
+    b"BZh": "a bzip2 file (one is unpacked if its name ends in .bz2)",
+    b"\xfd7zXZ": "an xz file (one is unpacked if its name ends in .xz)",
+    b"\x28\xb5\x2f\xfd": "a Zstandard file (one is unpacked if its name ends in .zst)",
     b"\xff\xfe": "UTF-16 (convert it with `iconv -f UTF-16 -t UTF-8`)",
     b"\xfe\xff": "UTF-16 (convert it with `iconv -f UTF-16 -t UTF-8`)",
 }
@@ -64,28 +67,22 @@ def iterate_lines(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a file, plain or gzip (by its name's end), as they are read.
+    """The lines of a file, plain or compressed (by its name's end), as they are read.
 
     Raises DataError, at the first line or at any later one.
     """
-    try:
-        if path.suffix != ".gz":
-            with open(path, "rb") as file:
-                yield from iterate_lines(file, str(path))
-        else:
-            if not path.stat().st_size:  # gzip would take it for an empty text
-                raise EOFError
-            with gzip.open(path, "rb") as unpacked:
-                yield from iterate_lines(cast(BinaryIO, unpacked), str(path))
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise DataError(f"{path} is not a whole gzip file.") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+    with opened(path) as file:
+        yield from iterate_lines(file, str(path))
 
 
 def read_lines(path: Path) -> list[str]:
     """All lines of a file. Raises DataError."""
     return list(lines_of(path))
+
+
+def folded(text: str) -> str:
+    """What texts have in common that differ by case, white space or form of characters alone."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？])")  # noqa: RUF001
@@ -99,14 +96,3 @@ def sentences_of(text: str) -> list[str]:
         start = end.end()
     parts.append(text[start:].strip())
     return [one for one in parts if one] or [text]
-
-
-def read_parallel(source: Path, target: Path) -> ParallelText:
-    """Two files whose lines belong together. Raises DataError where their numbers differ."""
-    pairs = ParallelText(read_lines(source), read_lines(target), f"{source} and {target}")
-    if len(pairs.source) != len(pairs.target):
-        raise DataError(
-            f"{source} has {len(pairs.source)} lines and {target} has {len(pairs.target)}, but "
-            "parallel files have equally many."
-        )
-    return pairs

@@ -6,7 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from seq2seq.data.text import ParallelText, read_lines, read_parallel
+from seq2seq.data.aligned import read_parallel
+from seq2seq.data.text import ParallelText, read_lines
 from seq2seq.errors import DataError
 from seq2seq.evaluation.comparison import Comparison, Group
 from seq2seq.evaluation.comparison import compare as compare_systems

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import seq2seq
 from seq2seq.config import to_tree
-from seq2seq.data.text import ParallelText, read_lines, read_parallel
+from seq2seq.data.aligned import read_parallel
+from seq2seq.data.text import ParallelText, read_lines
 from seq2seq.errors import DataError
 from seq2seq.evaluation.metrics import Score, p_values
 from seq2seq.evaluation.translator import Translator

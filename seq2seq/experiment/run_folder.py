@@ -6,15 +6,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from seq2seq.config import TARGET, to_tree
+from seq2seq.config import TARGET, from_tree, to_tree
 from seq2seq.errors import RunError, SettingsError
 from seq2seq.experiment.outputs import LOCK_FILE, PROBE_FILE, make_folder
 from seq2seq.experiment.settings import TrainSettings
 from seq2seq.training.atomic import PART
 from seq2seq.training.checkpoint import Checkpoint
 
-FIXED_ON_RESUME = ("data", "tokenizer", "batching", "model", "search", "lowercase_scores")
+FIXED_ON_RESUME = {
+    *("data", "cleaning", "tokenizer", "batching", "model", "search", "lowercase_scores")
+}
 """What weights, data order and the best score depend on."""
+
+MAY_CHANGE = ("data.root", "cleaning.dropped", "search.batch_size")
+"""But not these, which change no result."""
 
 OF_NO_RUN = (LOCK_FILE, PROBE_FILE, f"last{PART}")
 """What a run may leave that is killed before its first checkpoint."""
@@ -42,13 +47,14 @@ def changes_on_resume(settings: TrainSettings, checkpoint: Checkpoint) -> list[s
 
     Raises SettingsError where a setting differs that the run so far depends on.
     """
-    new, old = dict(_leaves(as_saved(settings))), dict(_leaves(checkpoint.settings))
+    before = from_tree(checkpoint.settings, TrainSettings)
+    new, old = (dict(_leaves(as_saved(one))) for one in (settings, before))
     changes = []
     for key, value in new.items():
         if key in ("run_dir", "resume") or value == old.get(key, value):
             continue
         is_fixed = key.split(".")[0] in FIXED_ON_RESUME or key == "runtime.seed"
-        may_move = key in ("data.root", "search.batch_size")  # these change no result
+        may_move = key in MAY_CHANGE
         if is_fixed and not may_move:
             raise SettingsError(
                 key, f"cannot change on resume from {old[key]!r} to {value!r}. Start a new run."

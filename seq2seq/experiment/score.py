@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from seq2seq.data.text import read_parallel
+from seq2seq.data.aligned import read_parallel
 from seq2seq.experiment.apply import load_checkpoint
 from seq2seq.experiment.outputs import check_writable, writing
 from seq2seq.experiment.settings import ScoreSettings

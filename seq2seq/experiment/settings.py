@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from seq2seq.config import Config, Count, NonNegative
 from seq2seq.data.base import DataConfig
 from seq2seq.data.batching.base import BatchingConfig
+from seq2seq.data.cleaning import CleaningConfig
 from seq2seq.errors import SettingsError
 from seq2seq.models.seq2seq import Seq2SeqConfig
 from seq2seq.objectives.base import ObjectiveConfig
@@ -27,12 +28,15 @@ class TrainSettings(Config):
         run_dir: folder for checkpoints, metrics, translations and pictures.
         resume: a run folder whose last checkpoint is where training goes on.
         lowercase_scores: BLEU and chrF fold case, as TER always does.
+        check_data: looks at the corpus before training, and stops where it would spoil that.
     """
 
     run_dir: str
     resume: str | None = None
     lowercase_scores: bool = False
+    check_data: bool = True
     data: DataConfig
+    cleaning: CleaningConfig = field(default_factory=CleaningConfig)
     tokenizer: TokenizerConfig
     batching: BatchingConfig
     model: Seq2SeqConfig
@@ -42,6 +46,17 @@ class TrainSettings(Config):
     search: SearchConfig
     training: TrainingConfig
     runtime: RuntimeConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckDataSettings(TrainSettings):
+    """What `check_data` depends on: what training does.
+
+    Attributes:
+        output: file for the findings as JSON; one that is there is replaced.
+    """
+
+    output: str = "data_report.json"
 
 
 @dataclass(frozen=True, kw_only=True)

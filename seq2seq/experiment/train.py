@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -11,16 +12,21 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from seq2seq.data.base import DataConfig, Split
-from seq2seq.data.batches import EncodedPairs, pairs_by_epoch
+from seq2seq.data.base import Pairs
+from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.cleaning import Cleaned
+from seq2seq.data.store import longest_of, pairs_by_epoch, stored
 from seq2seq.data.text import ParallelText
+from seq2seq.data.vocabulary import digest_of_vocabulary, make_vocabulary
 from seq2seq.errors import DataError, UserError
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.apply import build_model
+from seq2seq.experiment.check_data import remarks_before_training, splits_of
 from seq2seq.experiment.conclude import conclude
 from seq2seq.experiment.outputs import (
     described,
     held,
+    write_lines,
 )
 from seq2seq.experiment.run_checkpoints import RunCheckpoints
 from seq2seq.experiment.run_folder import as_saved, changes_on_resume, check_free, run_folder
@@ -65,6 +71,11 @@ def train(settings: TrainSettings) -> int:
         raise
 
 
+def best_validation(settings: TrainSettings) -> float:
+    """The highest BLEU on validation in a run that has ended; 0 without a validation."""
+    return Checkpoint.open(Path(settings.run_dir) / "last").state.best_score or 0.0
+
+
 def _train(
     settings: TrainSettings, run_dir: Path, device: torch.device, processes: Processes
 ) -> int:
@@ -77,15 +88,30 @@ def _train(
     several = f", {processes.size} processes" if processes.size > 1 else ""
     journal.say(f"machine   {describe(device, precision)}{several}")
 
-    pairs = _read(settings.data, "train")
-    validation = _read(settings.data, "validation")
-    test = _read(settings.data, "test") if settings.data.has_test() else None
+    splits = splits_of(settings)
+    pairs = splits["train"]
+    if settings.check_data and processes.is_first:
+        for remark in remarks_before_training(splits):
+            journal.say(f"data      {remark}")
+    validation = _in_memory(splits["validation"])
+    test = _in_memory(splits["test"]) if "test" in splits else None
     if checkpoint:
-        tokenizers = TokenizerPair.load(settings.tokenizer, checkpoint.tokenizer_folder)
+        folder = checkpoint.tokenizer_folder
+        tokenizers = TokenizerPair.load(settings.tokenizer, folder)
+        vocabulary = digest_of_vocabulary(settings.tokenizer, folder)
     else:
         journal.say("data      making the vocabulary ...")
-        tokenizers = _new_tokenizers(settings.tokenizer, pairs, processes)
-    encoded = EncodedPairs.encode(pairs, tokenizers)
+        tokenizers, vocabulary = _new_tokenizers(settings.tokenizer, pairs, processes)
+    if processes.is_first_here:  # the others find what it has made
+        encoded = stored(pairs, tokenizers, vocabulary)
+    processes.wait()
+    if not processes.is_first_here:
+        encoded = stored(pairs, tokenizers, vocabulary)
+    if processes.agree(digest := pairs.digest()) != digest:
+        raise DataError(f"{pairs.origin} is not the same for all processes.")
+    if settings.cleaning.dropped and isinstance(pairs, Cleaned) and processes.is_first:
+        dropped = (json.dumps(one, ensure_ascii=False) for one in pairs.dropped())
+        write_lines(Path(settings.cleaning.dropped), dropped)
     model = build_model(settings.model, tokenizers).to(device)
     optimizer = settings.optimizer.build(model.parameters())
     if checkpoint:
@@ -129,7 +155,7 @@ def _train(
         seed=settings.runtime.seed,
         device=device,
     )
-    longest = EncodedPairs.encode(pairs, tokenizers, finest=True) if tokenizers.samples else encoded
+    longest = longest_of(pairs, tokenizers) if tokenizers.samples else encoded
     validator.rehearse(longest, test.source if test else ())
     if not checkpoint:
         checkpoints.save("last")  # so that a run killed early can go on, too
@@ -159,16 +185,16 @@ def _train(
 
 
 def _new_tokenizers(
-    config: TokenizerConfig, pairs: ParallelText, processes: Processes
-) -> TokenizerPair:
-    """Tokenizers that the first process makes for all."""
-    if processes.size == 1:
-        return TokenizerPair.train(config, pairs.source, pairs.target)
-    with TemporaryDirectory() as folder:
+    config: TokenizerConfig, pairs: Pairs, processes: Processes
+) -> tuple[TokenizerPair, str]:
+    """Tokenizers that the first process makes for all, and a digest of them."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
         if processes.is_first:
-            TokenizerPair.train(config, pairs.source, pairs.target).save(Path(folder))
-        processes.copy(Path(folder))
-        return TokenizerPair.load(config, Path(folder))
+            make_vocabulary(config, pairs, folder)
+        processes.wait()
+        processes.copy(folder)
+        return TokenizerPair.load(config, folder), digest_of_vocabulary(config, folder)
 
 
 def _check_model(settings: TrainSettings) -> None:
@@ -177,9 +203,9 @@ def _check_model(settings: TrainSettings) -> None:
         settings.model.build(8, 8, is_joint=settings.tokenizer.joint)
 
 
-def _read(data: DataConfig, split: Split) -> ParallelText:
+def _in_memory(split: Pairs) -> ParallelText:
     """The pairs of a split. Raises DataError where there is not one with text on both sides."""
-    pairs = data.read(split)
+    pairs = split.as_text()
     if not any(
         source.strip() and target.strip()
         for source, target in zip(pairs.source, pairs.target, strict=True)
@@ -193,14 +219,15 @@ def _about(
 ) -> Iterator[str]:
     """What a person should know of the data before training starts."""
     yield f"{len(encoded):,} training and {len(validation):,} validation pairs"
+    if dropped := sum(encoded.num_dropped.values()):
+        total = dropped + encoded.num_left_out + len(encoded)
+        reasons = ", ".join(f"{name} {count:,}" for name, count in encoded.num_dropped.items())
+        yield f"cleaning drops {dropped:,} of {total:,} training pairs: {reasons}"
     if encoded.num_left_out:
         yield f"{encoded.num_left_out:,} training pairs are left out: a side has no text"
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    longest = max(map(len, encoded.source)), max(map(len, encoded.target))
+    longest = [int(one.lengths.max()) for one in (encoded.source, encoded.target)]
     yield f"vocabulary {sizes[0]:,} -> {sizes[1]:,}; longest {longest[0]} -> {longest[1]} tokens"
     held_out = EncodedPairs.encode(validation, tokenizers)
-    shares = [
-        sum(one.count(UNK) for one in side) / sum(map(len, side))
-        for side in (held_out.source, held_out.target)
-    ]
+    shares = [one.share_of(UNK) for one in (held_out.source, held_out.target)]
     yield f"unknown tokens in validation {shares[0]:.2%} -> {shares[1]:.2%}"

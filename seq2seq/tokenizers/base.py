@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from seq2seq.config import Config
+from seq2seq.config import Config, Count
 
 Side = Literal["source", "target", "joint"]
 
@@ -33,9 +35,13 @@ class Tokenizer(ABC):
         """Whether `sample` cuts a sentence differently from time to time."""
         return False
 
-    def sample(self, sentences: Iterable[str], seed: int) -> list[list[int]]:
+    def encode_all(self, sentences: Sequence[str], num_threads: int) -> list[list[int]]:
+        """The ids of each of many sentences."""
+        return [self.encode(one) for one in sentences]
+
+    def sample(self, sentences: Iterable[str], seed: int) -> Iterator[list[int]]:
         """The ids of training sentences; where `samples`, cut as `seed` draws it."""
-        return [self.encode(sentence) for sentence in sentences]
+        return map(self.encode, sentences)
 
     def finest(self, sentence: str) -> list[int]:
         """The longest ids that `sample` may give for a sentence."""
@@ -64,9 +70,25 @@ class TokenizerConfig(Config, ABC):
 
     Attributes:
         joint: one vocabulary, trained on both sides, instead of one for each side.
+        num_pairs: of training pairs that the vocabulary is learned from, drawn at random where
+            there are more.
     """
 
     joint: bool = False
+    num_pairs: Count = 500_000
+
+    @property
+    @abstractmethod
+    def packages(self) -> tuple[str, ...]:
+        """Those that do the work."""
+
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        """Of the packages that do the work, where they are installed: others may cut otherwise."""
+        found = []
+        for name in self.packages:
+            with suppress(PackageNotFoundError):
+                found.append((name, version(name)))
+        return tuple(found)
 
     @abstractmethod
     def train(self, sentences: Iterable[str], side: Side) -> Tokenizer:

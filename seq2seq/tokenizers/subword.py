@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -63,7 +63,7 @@ class BpeDropout:
 class SubwordTokenizer(Tokenizer):
     """A sentencepiece model behind the interface of all tokenizers."""
 
-    def __init__(self, model: bytes, sampling: float = 0.0) -> None:
+    def __init__(self, model: bytes, sampling: float = 0.0, symbols: Sequence[str] = ()) -> None:
         self._model = model
         self._processor = spm.SentencePieceProcessor()
         self._processor.load_from_serialized_proto(model)
@@ -71,7 +71,16 @@ class SubwordTokenizer(Tokenizer):
             str(self._processor.id_to_piece(one)): one
             for one in range(len(SPECIAL_TOKENS), self.vocabulary_size)
         }
-        self._dropout = BpeDropout(self._piece_ids, sampling) if sampling else None
+        names = (f"<0x{one:02X}>" for one in range(256))
+        self._byte_ids = [self._piece_ids[one] for one in names if one in self._piece_ids]
+        merged = {
+            piece: one
+            for piece, one in self._piece_ids.items()
+            if piece not in symbols and not self._processor.is_byte(one)
+        }
+        self._dropout = BpeDropout(merged, sampling) if sampling else None
+        longest_first = sorted(symbols, key=lambda one: -len(one))
+        self._symbols = re.compile("|".join(map(re.escape, longest_first))) if symbols else None
 
     @property
     def vocabulary_size(self) -> int:
@@ -84,31 +93,55 @@ class SubwordTokenizer(Tokenizer):
     def samples(self) -> bool:
         return self._dropout is not None
 
-    def sample(self, sentences: Iterable[str], seed: int) -> list[list[int]]:
+    def encode_all(self, sentences: Sequence[str], num_threads: int) -> list[list[int]]:
+        return list(self._processor.encode(list(sentences), num_threads=num_threads))
+
+    def sample(self, sentences: Iterable[str], seed: int) -> Iterator[list[int]]:
         if self._dropout is None:
             return super().sample(sentences, seed)
         random, cut = Random(seed), self._dropout.cut
-        return [
-            self._ids(piece for word in self._words(one) for piece in cut(word, random))
+        return (
+            self._ids(
+                piece
+                for part, is_symbol in self._parts(one)
+                for piece in ([part] if is_symbol else cut(part, random))
+            )
             for one in sentences
-        ]
+        )
 
     def finest(self, sentence: str) -> list[int]:
         if self._dropout is None:
             return super().finest(sentence)
-        return self._ids(letter for word in self._words(sentence) for letter in word)
+        return self._ids(
+            piece
+            for part, is_symbol in self._parts(sentence)
+            for piece in ([part] if is_symbol else part)
+        )
 
-    def _words(self, sentence: str) -> list[str]:
-        """The normalised words, each with the mark of its space; no piece reaches across one."""
+    def _parts(self, sentence: str) -> Iterator[tuple[str, bool]]:
+        """The normalised words, each with the mark of its space, and the symbols in them.
+
+        No piece reaches across their borders.
+        """
         normalised = str(self._processor.normalize(sentence))
-        return [WORD_START + word for word in normalised.split(WORD_START)[1:]]
+        for word in normalised.split(WORD_START)[1:]:
+            word, start = WORD_START + word, 0
+            for symbol in self._symbols.finditer(word) if self._symbols else ():
+                if word[start : symbol.start()]:
+                    yield word[start : symbol.start()], False
+                yield symbol[0], True
+                start = symbol.end()
+            if word[start:]:
+                yield word[start:], False
 
     def _ids(self, pieces: Iterable[str]) -> list[int]:
-        """As sentencepiece has it, what is unknown in a row is one token."""
+        """As sentencepiece has it: what is unknown is bytes, or in a row one unknown token."""
         ids: list[int] = []
         for piece in pieces:
             one = self._piece_ids.get(piece, UNK)
-            if not (one == UNK and ids and ids[-1] == UNK):
+            if one == UNK and self._byte_ids:
+                ids += [self._byte_ids[byte] for byte in piece.encode()]
+            elif not (one == UNK and ids and ids[-1] == UNK):
                 ids.append(one)
         return ids
 
@@ -144,6 +177,9 @@ class SubwordConfig(TokenizerConfig):
             alphabets, 0.9995 for Chinese or Japanese.
         normalization: sentencepiece's rule; `identity` keeps every character as it is.
         lowercase: fold the case of what is learned and translated.
+        byte_fallback: characters without a piece become the bytes of their UTF-8, so that nothing
+            is unknown.
+        symbols: pieces that are never cut and need not be in the text, such as `<url>`.
         sampling: the share of merges left out at random each time that a training sentence is cut
             (BPE-dropout, Provilkov et al. 2020), for `bpe` alone. Other text is cut without it.
     """
@@ -154,13 +190,22 @@ class SubwordConfig(TokenizerConfig):
     character_coverage: Annotated[float, Between(0.98, 1)] = 1.0
     normalization: Literal["nmt_nfkc", "nfkc", "identity"] = "nmt_nfkc"
     lowercase: bool = False
+    byte_fallback: bool = False
+    symbols: tuple[str, ...] = ()
     sampling: Annotated[float, AtLeast(0), Below(1)] = 0.0
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        return ("sentencepiece",)
 
     def check(self) -> None:
         if self.lowercase and self.normalization == "identity":
             raise SettingsError("lowercase", "cannot be true with normalization identity.")
         if self.sampling and self.algorithm != "bpe":
             raise SettingsError("sampling", "leaves out merges, which only algorithm bpe has.")
+        for one in self.symbols:
+            if any(mark.isspace() for mark in one) or one in SPECIAL_TOKENS:
+                raise SettingsError("symbols", f"cannot hold {one!r}: no blank, no special token.")
 
     def train(self, sentences: Iterable[str], side: Side) -> SubwordTokenizer:
         model = io.BytesIO()
@@ -174,6 +219,8 @@ class SubwordConfig(TokenizerConfig):
                 hard_vocab_limit=False,
                 max_sentence_length=1 << 30,  # longer ones would be left out without a word
                 character_coverage=self.character_coverage,
+                byte_fallback=self.byte_fallback,
+                user_defined_symbols=list(self.symbols),
                 normalization_rule_name=rule,
                 pad_id=PAD,
                 bos_id=BOS,
@@ -198,11 +245,11 @@ class SubwordConfig(TokenizerConfig):
             raise SettingsError(
                 "tokenizer", f"cannot be trained on this text ({side}): {cause}"
             ) from None
-        return SubwordTokenizer(model.getvalue(), self.sampling)
+        return SubwordTokenizer(model.getvalue(), self.sampling, self.symbols)
 
     def load(self, folder: Path, side: Side) -> SubwordTokenizer:
         path = folder / MODEL_FILE
         try:
-            return SubwordTokenizer(path.read_bytes(), self.sampling)
+            return SubwordTokenizer(path.read_bytes(), self.sampling, self.symbols)
         except (OSError, RuntimeError):
             raise CheckpointError(f"{path} is missing or is not a sentencepiece model.") from None

@@ -43,8 +43,14 @@ def first_damaged(folder: Path, required: Iterable[str]) -> str | None:
 
 
 def sums(folder: Path) -> dict[str, str]:
-    """The checksums of a sealed folder's files, by their paths from there."""
-    lines = (folder / SUMS_FILE).read_text(encoding="utf-8").splitlines()
+    """The checksums of a sealed folder's files, by their paths from there.
+
+    Raises OSError or ValueError where they are not there as a whole.
+    """
+    text = (folder / SUMS_FILE).read_text(encoding="utf-8")
+    if not text.endswith("\n"):
+        raise ValueError(f"{folder / SUMS_FILE} is cut off")
+    lines = text.splitlines()
     return {name: value for value, _, name in (line.partition("  ") for line in lines)}
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from seq2seq.data.batches import PairsOf
-from seq2seq.data.batching.base import BatchingConfig, epoch_generator
-from seq2seq.errors import RunError
+from seq2seq.data.batching.base import BatchingConfig, Plan, epoch_generator
+from seq2seq.data.ragged import Ids
+from seq2seq.errors import RunDiverged, RunError
 from seq2seq.runtime import is_out_of_memory, seed_step
 from seq2seq.training.config import TrainingConfig
 from seq2seq.training.journal import Journal, duration
@@ -96,7 +97,7 @@ class Trainer:
         """All processes go by one clock, since budgets and rates depend on it."""
         (self.state.seconds,) = self.processes.max(time.monotonic() - self.started)
 
-    def _groups(self) -> Iterator[list[list[int]]]:
+    def _groups(self) -> Iterator[Plan]:
         """The batches of each coming step, from where the run stands; ends when it is finished."""
         while not self.is_finished:
             epoch = self.state.epoch
@@ -128,7 +129,7 @@ class Trainer:
         is_stuck = patience is not None and self.state.num_without_gain >= patience
         return is_stuck or self._progress() >= 1.0
 
-    def _step(self, group: list[list[int]]) -> None:
+    def _step(self, group: Plan) -> None:
         """One optimizer step over the batches of a group."""
         began = time.monotonic()
         num_tokens = sum(map(self.pairs.num_tokens, group))
@@ -141,7 +142,7 @@ class Trainer:
         self.state.num_tokens += num_tokens
         self.meter.add(done.nll, num_tokens, time.monotonic() - began)
 
-    def _stepped(self, group: Sequence[Sequence[int]], num_tokens: int) -> StepResult:
+    def _stepped(self, group: Sequence[Ids], num_tokens: int) -> StepResult:
         """The step, its batches halved as often as memory does not suffice."""
         progress = self._progress()
         while (nll := self._gradients(group, num_tokens, progress)) is None:
@@ -150,12 +151,12 @@ class Trainer:
         self.state.scaler = self.stepper.scaler.state_dict()
         return done
 
-    def _gradients(
-        self, group: Sequence[Sequence[int]], num_tokens: int, progress: float
-    ) -> float | None:
+    def _gradients(self, group: Sequence[Ids], num_tokens: int, progress: float) -> float | None:
         """The stepper's gradients of some batches; None where memory does not suffice."""
         try:
-            batches = [self.pairs.batch(indices).to(self.device) for indices in group if indices]
+            batches = [
+                self.pairs.batch(indices).to(self.device) for indices in group if len(indices)
+            ]
             return self.stepper.gradients(batches, num_tokens, progress)
         except (RuntimeError, MemoryError) as error:
             most = max(map(len, group))
@@ -168,16 +169,16 @@ class Trainer:
         )
         return None
 
-    def _pass_over(self, group: list[list[int]], learning_rate: float) -> None:
+    def _pass_over(self, group: Plan, learning_rate: float) -> None:
         """Passes over a step that is not finite. Raises RunError where there were too many."""
-        lines = sorted(self.pairs.lines[index] for indices in group for index in indices)
+        lines = sorted(int(self.pairs.lines[index]) for indices in group for index in indices)
         problem = (
             f"The loss or its gradient is not finite at step {self.state.step + 1} (learning "
             f"rate {learning_rate:.2e}; lines {', '.join(map(str, lines[:5]))}"
             f"{', ...' if len(lines) > 5 else ''} of the training text)."
         )
         if self.state.num_skipped >= self.config.max_skipped_steps:
-            raise RunError(
+            raise RunDiverged(
                 f"{problem} Earlier checkpoints are whole. Lower optimizer.learning_rate or "
                 f"training.max_gradient_norm{self.stepper.precision.advice}."
             )

@@ -9,9 +9,9 @@ from dataclasses import astuple, dataclass, field, fields, replace
 import torch
 
 from seq2seq.data.batches import EncodedPairs
-from seq2seq.data.batching.base import BatchingConfig, epoch_generator
+from seq2seq.data.batching.base import BatchingConfig, Plan, epoch_generator
 from seq2seq.data.text import ParallelText
-from seq2seq.errors import RunError
+from seq2seq.errors import RunDiverged
 from seq2seq.evaluation.free_running import Counts, FreeRunning, diseases
 from seq2seq.evaluation.metrics import Score, bleu
 from seq2seq.evaluation.translator import Translator
@@ -137,10 +137,7 @@ class Validator:
         for the model, fails before its first step.
         """
         for encoded in (training, self.encoded):
-            longest = [
-                max(range(len(one)), key=lambda row: len(one[row]))
-                for one in (encoded.source, encoded.target)
-            ]
+            longest = encoded.lengths.argmax(axis=0)
             self._forced(encoded, [longest])
         sources = self.translator.encode([*self.pairs.source, *test_sources])
         some = [*sources[: self.translator.search.batch_size], max(sources, key=len)]
@@ -148,7 +145,7 @@ class Validator:
         bleu(translations[:-1], self.pairs.target[: len(some) - 1])
 
     @torch.inference_mode()
-    def _forced(self, pairs: EncodedPairs, batches: list[list[int]]) -> tuple[float, float]:
+    def _forced(self, pairs: EncodedPairs, batches: Plan) -> tuple[float, float]:
         """Perplexity, and the share of tokens that are right, under teacher forcing."""
         objective = CrossEntropyConfig(label_smoothing=0.0)
         nll, num_tokens, num_right = 0.0, 0.0, 0.0
@@ -162,7 +159,7 @@ class Validator:
                 num_right += float(loss.parts["correct"])
         nll, num_tokens, num_right = self.processes.sum(nll, num_tokens, num_right)
         if not math.isfinite(nll):
-            raise RunError(
+            raise RunDiverged(
                 "The loss on the validation text is not finite. Earlier checkpoints are whole. "
                 "Lower optimizer.learning_rate or training.max_gradient_norm."
             )

@@ -11,11 +11,14 @@ import torch
 from conftest import settings_of
 
 from seq2seq.benchmark import (
+    BenchmarkDataSettings,
     BenchmarkDecodeSettings,
     BenchmarkTrainSettings,
+    benchmark_data,
     benchmark_decode,
     benchmark_train,
 )
+from seq2seq.benchmark.data import sentences
 from seq2seq.benchmark.machine import matrix_product_rate, peak_memory
 from seq2seq.benchmark.operations import OperationCounter
 from seq2seq.benchmark.plain import plain_loss, plain_plan, plain_step
@@ -35,10 +38,13 @@ SHORT = [
     *("model.embedding_dim=8", "model.encoder.hidden_dim=4", "model.decoder.hidden_dim=8"),
     *("tokenizer.vocabulary_size=200", "batching.max_tokens=200"),
 ]
-PAIRS = EncodedPairs(
-    source=[[4 + (row * col) % 16 for col in range(1, 3 + row % 7)] for row in range(50)],
-    target=[[4 + (row + col) % 16 for col in range(1, 2 + row % 5)] for row in range(50)],
-    lines=list(range(50)),
+PAIRS = EncodedPairs.of(
+    (
+        row,
+        [4 + (row * col) % 16 for col in range(1, 3 + row % 7)],
+        [4 + (row + col) % 16 for col in range(1, 2 + row % 5)],
+    )
+    for row in range(50)
 )
 
 
@@ -121,7 +127,7 @@ def test_products_of_all_kinds_are_counted():
             assert counter.total == expected
 
 
-def _first_pairs(settings: BenchmarkTrainSettings) -> list[tuple[int, int]]:
+def _first_pairs(settings: BenchmarkTrainSettings) -> list[list[int]]:
     from seq2seq.data.batching.base import epoch_generator
     from seq2seq.tokenizers.base import TokenizerPair
 
@@ -129,7 +135,7 @@ def _first_pairs(settings: BenchmarkTrainSettings) -> list[tuple[int, int]]:
     tokenizers = TokenizerPair.train(settings.tokenizer, text.source, text.target)
     lengths = EncodedPairs.encode(text, tokenizers).lengths
     plan = settings.batching.plan(lengths, epoch_generator(settings.runtime.seed, 0))
-    return [lengths[index] for batch in plan[:2] for index in batch]
+    return [lengths[index].tolist() for batch in plan[:2] for index in batch]
 
 
 def test_more_steps_than_an_epoch_has_are_refused(tmp_path):
@@ -227,3 +233,29 @@ def test_decoding_is_timed_greedily_and_with_a_beam(tmp_path, capsys):
     for one in found["searches"]:
         assert 0 < one["slowest"] <= one["sentences_per_second"] <= one["fastest"]
         assert one["search"] in table and f"{one['sentences_per_second']:,.0f}" in table
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_data_prints_a_table_and_writes_the_same_as_json(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path))
+    settings = settings_of(
+        "benchmark_data",
+        BenchmarkDataSettings,
+        *("num_pairs=2000", "num_repeats=1", f"output={tmp_path}/data.json"),
+        "tokenizer.vocabulary_size=200",
+    )
+    assert benchmark_data(settings) == 0
+    found = json.loads((tmp_path / "data.json").read_text("utf-8"))
+    assert found["num_pairs"] == 2000 and found["warm_seconds"] < 1
+    out = capsys.readouterr().out
+    for name in ("stored_per_second", "bare_per_second"):
+        assert f"{found[name]:,.0f} pairs/s" in out
+
+
+def test_made_up_sentences_are_the_same_for_a_seed():
+    one, same, other = ([*sentences(300, seed)] for seed in (1, 1, 2))
+    assert one == same != other and len(set(one)) == 300
+    lengths = [len(text.split()) for text in one]
+    assert min(lengths) >= 3 and max(lengths) <= 30

@@ -129,8 +129,9 @@ def test_a_later_token_changes_no_earlier_output(model, source, target):
 @pytest.mark.parametrize("config", MODELS.values(), ids=MODELS)
 def test_it_trains_translates_and_comes_back_from_a_file(config, source, target, tmp_path):
     model = config.build(20, 20, is_joint=True)
-    pairs = EncodedPairs(
-        [one.tolist() for one in source], [one[1:].tolist() for one in target], [1, 2, 3]
+    pairs = EncodedPairs.of(
+        (line, one.tolist(), other[1:].tolist())
+        for line, (one, other) in enumerate(zip(source, target, strict=True))
     )
     loss = CrossEntropyConfig(label_smoothing=0.1)(model, pairs.batch([0, 1, 2]), 0.0)
     loss.total.backward()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 import torch
 
 from seq2seq.data.batches import EncodedPairs, pad
+from seq2seq.data.ragged import Ragged
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import DataError
 from seq2seq.special_tokens import BOS, EOS, PAD
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.tokenizers.subword import SubwordConfig
 
-PAIRS = EncodedPairs(source=[[5, 6, 7], [8], []], target=[[9], [10, 11, 12], []], lines=[1, 2, 3])
+PAIRS = EncodedPairs(
+    Ragged.of([[5, 6, 7], [8], []]), Ragged.of([[9], [10, 11, 12], []]), numpy.array([1, 2, 3])
+)
 
 
 def test_a_batch_is_exactly_this():
@@ -25,7 +29,8 @@ def test_a_batch_is_exactly_this():
     assert batch.source.dtype == batch.target_input.dtype == torch.long
     assert batch.source_mask.dtype == batch.target_mask.dtype == torch.bool
     assert batch.num_tokens == 6
-    assert PAIRS.lengths == [(3, 2), (1, 4), (0, 1)]
+    assert PAIRS.lengths.tolist() == [[3, 2], [1, 4], [0, 1]]
+    assert PAIRS.num_tokens([0, 1]) == 6
     assert len(PAIRS) == 3
 
 
@@ -57,16 +62,18 @@ def test_encoding_adds_neither_bos_nor_eos():
     text = ParallelText(["a b", "b"], ["c", "c d c"], "here")
     tokenizers = TokenizerPair.train(SubwordConfig(vocabulary_size=12), text.source, text.target)
     pairs = EncodedPairs.encode(text, tokenizers)
-    assert pairs.source == [tokenizers.source.encode(one) for one in text.source]
-    assert pairs.target == [tokenizers.target.encode(one) for one in text.target]
-    assert not {PAD, BOS, EOS} & {one for ids in pairs.source + pairs.target for one in ids}
+    source, target = ([ids.tolist() for ids in side] for side in (pairs.source, pairs.target))
+    assert source == [tokenizers.source.encode(one) for one in text.source]
+    assert target == [tokenizers.target.encode(one) for one in text.target]
+    assert not {PAD, BOS, EOS} & {one for ids in source + target for one in ids}
 
 
 def test_a_pair_without_text_on_a_side_is_left_out_as_a_pair_and_counted():
     text = ParallelText(["a b", " ", "b", "c"], ["c", "d", "", "d"], "here")
     tokenizers = TokenizerPair.train(SubwordConfig(vocabulary_size=12), text.source, text.target)
     pairs = EncodedPairs.encode(text, tokenizers)
-    assert (len(pairs), pairs.lines, pairs.num_left_out) == (2, [1, 4], 2)
-    assert pairs.target == [tokenizers.target.encode("c"), tokenizers.target.encode("d")]
+    assert (len(pairs), pairs.lines.tolist(), pairs.num_left_out) == (2, [1, 4], 2)
+    expected = [tokenizers.target.encode("c"), tokenizers.target.encode("d")]
+    assert [ids.tolist() for ids in pairs.target] == expected
     with pytest.raises(DataError, match="here: no pair has text on both sides"):
         EncodedPairs.encode(ParallelText(["a", ""], ["", "b"], "here"), tokenizers)

@@ -10,7 +10,8 @@ import threading
 import pytest
 
 from seq2seq.data import download
-from seq2seq.data.download import cache_folder, checksum, fetch
+from seq2seq.data.cache import cache_folder
+from seq2seq.data.download import checksum, fetch
 from seq2seq.errors import DataError
 
 CONTENT = b"one line\n" * 20_000

@@ -6,7 +6,8 @@ import gzip
 
 import pytest
 
-from seq2seq.data.text import lines_of, read_lines, read_parallel, sentences_of
+from seq2seq.data.aligned import read_parallel
+from seq2seq.data.text import lines_of, read_lines, sentences_of
 from seq2seq.errors import DataError
 
 

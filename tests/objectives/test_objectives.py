@@ -91,7 +91,7 @@ def test_what_is_learned_is_what_was_written(tiny_model, tiny_batch):
 
 def test_the_coin_is_tossed_for_each_token(tiny_model):
     """At a truth of one half, half of the tokens are true, in no pattern of rows or columns."""
-    pairs = EncodedPairs(source=[[5]] * 64, target=[[19] * 50] * 64, lines=list(range(64)))
+    pairs = EncodedPairs.of((line, [5], [19] * 50) for line in range(64))
     batch = pairs.batch(range(64))
     given = []
 

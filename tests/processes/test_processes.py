@@ -132,11 +132,9 @@ from seq2seq.training.step import Stepper
 torch.set_default_dtype(torch.float64)
 torch.manual_seed(0)
 ours = Processes.join(torch.device("cpu"))
-pairs = EncodedPairs(
-    source=[[5, 6], [7, 8, 9], [4], [10, 11, 12, 13], [6, 5], [9], [4] * 9],
-    target=[[14, 15], [16], [17, 18, 19, 4], [5, 6, 7], [8], [9, 10, 11, 12], [3]],
-    lines=list(range(7)),
-)
+source = [[5, 6], [7, 8, 9], [4], [10, 11, 12, 13], [6, 5], [9], [4] * 9]
+target = [[14, 15], [16], [17, 18, 19, 4], [5, 6, 7], [8], [9, 10, 11, 12], [3]]
+pairs = EncodedPairs.of(zip(range(7), source, target))
 model = build_tiny_model().double().eval()
 optimizer = AdamWConfig(learning_rate=0.01).build(model.parameters())
 step = Stepper(model, CrossEntropyConfig(), optimizer, ConstantSchedule(), 1.0, ours)

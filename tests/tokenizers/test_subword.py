@@ -107,9 +107,9 @@ def test_sampling_cuts_anew_with_each_seed_and_only_in_training():
     plain = SMALL.train(SOURCE, "source")
     sampling = replace(SMALL, sampling=0.5).train(SOURCE, "source")
     assert sampling.samples and not plain.samples
-    assert plain.sample(SOURCE, 7) == [plain.encode(one) for one in SOURCE]
+    assert [*plain.sample(SOURCE, 7)] == [plain.encode(one) for one in SOURCE]
     assert [sampling.encode(one) for one in SOURCE] == [plain.encode(one) for one in SOURCE]
-    one, same, other = (sampling.sample(SOURCE, seed) for seed in (7, 7, 8))
+    one, same, other = ([*sampling.sample(SOURCE, seed)] for seed in (7, 7, 8))
     assert one == same
     assert one != other
     assert [sampling.decode(ids) for ids in one] == SOURCE
@@ -117,14 +117,64 @@ def test_sampling_cuts_anew_with_each_seed_and_only_in_training():
     assert sum(map(len, one)) > sum(len(plain.encode(sentence)) for sentence in SOURCE)
 
 
+def test_with_byte_fallback_nothing_is_unknown():
+    config = SubwordConfig(vocabulary_size=330, byte_fallback=True)
+    plain = config.train(SOURCE, "source")
+    text = "a dog \u6f22\U0001f600 \u00e9"
+    ids = plain.encode(text)
+    assert UNK not in ids and plain.decode(ids) == text
+    sampling = replace(config, sampling=1e-9).train(SOURCE, "source")  # cuts all but as usual
+    assert [*sampling.sample([text, *SOURCE], 1)] == [plain.encode(one) for one in [text, *SOURCE]]
+    assert UNK in SMALL.train(SOURCE, "source").encode(text)
+    with pytest.raises(SettingsError, match="vocabulary_size` must be at least"):
+        SubwordConfig(vocabulary_size=100, byte_fallback=True).train(SOURCE, "source")
+
+
+def test_symbols_are_never_cut():
+    config = SubwordConfig(vocabulary_size=60, symbols=("<url>", "<u", "@@"))
+    plain = config.train(SOURCE, "source")
+    text = "see <url>the<url> <u dog@@"
+    assert plain.decode(plain.encode(text)) == text
+    assert [one for one in plain.tokens(plain.encode(text)) if one in ("<url>", "<u", "@@")] == [
+        *("<url>", "<url>", "<u", "@@")
+    ]
+    sampling = replace(config, sampling=1e-9).train(SOURCE, "source")
+    assert [*sampling.sample([text], 1)] == [plain.encode(text)]
+    random = replace(config, sampling=0.9).train(SOURCE, "source")
+    (cut,) = random.sample([text], 1)
+    assert random.decode(cut) == text and "<url>" in random.tokens(cut)
+    assert len(random.finest(text)) >= len(cut)
+    for one in ("a b", "<unk>"):
+        with pytest.raises(SettingsError, match="`symbols` cannot hold"):
+            SubwordConfig(symbols=(one,))
+
+
+CHINESE = ["\u4ed6\u559c\u6b22\u6c34\u679c\u3002", "\u5979\u5728\u56ed\u91cc\u770b\u4e66\u3002"]
+ARABIC = [
+    "\u064a\u0642\u0631\u0623 \u0627\u0644\u0648\u0644\u062f \u0643\u062a\u0627\u0628.",
+    "\u0627\u0644\u0628\u0646\u062a \u062a\u0644\u0639\u0628.",
+]
+
+
+@pytest.mark.parametrize("sentences", [CHINESE, ARABIC], ids=["chinese", "arabic"])
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_other_scripts_come_back_as_they_were(sentences, algorithm):
+    config = SubwordConfig(vocabulary_size=60, algorithm=algorithm)
+    tokenizer = config.train(sentences * 5, "source")
+    for one in sentences:
+        assert UNK not in tokenizer.encode(one)
+        assert tokenizer.decode(tokenizer.encode(one)) == one
+    assert len(tokenizer.encode(sentences[0])) > 1  # without spaces, too
+
+
 def test_another_process_cuts_the_same():
     program = (
         "from seq2seq.tokenizers.subword import SubwordConfig\n"
         "config = SubwordConfig(vocabulary_size=60, sampling=0.5)\n"
         f"tokenizer = config.train({SOURCE!r}, 'source')\n"
-        f"print(tokenizer.sample({SOURCE!r}, 7))"
+        f"print([*tokenizer.sample({SOURCE!r}, 7)])"
     )
-    here = replace(SMALL, sampling=0.5).train(SOURCE, "source").sample(SOURCE, 7)
+    here = [*replace(SMALL, sampling=0.5).train(SOURCE, "source").sample(SOURCE, 7)]
     for hash_seed in ("1", "2"):
         done = subprocess.run(
             [sys.executable, "-c", program],
@@ -140,7 +190,7 @@ def test_a_word_that_loses_no_merge_is_cut_as_sentencepiece_cuts_it(multi30k):
     pairs = Multi30kConfig(root=str(multi30k)).read("train")
     sentences = [*pairs.source[:1500], *pairs.target[:1500], "漢字 <unk>😀 <pad> ½  \u200bx", ""]
     tokenizer = SubwordConfig(vocabulary_size=3000, sampling=1e-9).train(sentences[:2000], "joint")
-    assert tokenizer.sample(sentences, 1) == [tokenizer.encode(one) for one in sentences]
+    assert [*tokenizer.sample(sentences, 1)] == [tokenizer.encode(one) for one in sentences]
 
 
 def test_no_cut_is_longer_than_the_finest():

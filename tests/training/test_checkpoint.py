@@ -509,6 +509,12 @@ def test_two_hundred_mutants_are_refused(run, tmp_path):
         shutil.rmtree(folder)
 
 
+def test_sums_that_lack_their_last_newline_are_cut_off(run):
+    path = run.folder / atomic.SUMS_FILE
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "SHA256SUMS" in refusal_of(Checkpoint.open, run.folder)
+
+
 def header(path: Path, change) -> None:
     """Changes the header of a file of tensors, and seals the checkpoint anew."""
     raw = path.read_bytes()

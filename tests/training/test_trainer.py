@@ -16,6 +16,7 @@ from conftest import build_tiny_model
 
 from seq2seq.data.batches import EncodedPairs
 from seq2seq.data.batching.token_budget import TokenBudgetConfig
+from seq2seq.data.ragged import Ragged
 from seq2seq.errors import RunError, SettingsError
 from seq2seq.evaluation.metrics import Score
 from seq2seq.objectives.base import ObjectiveConfig
@@ -33,11 +34,9 @@ from seq2seq.training.step import Stepper
 from seq2seq.training.trainer import Trainer
 from seq2seq.training.validation import Validation
 
-PAIRS = EncodedPairs(
-    source=[[5, 6], [7, 8, 9], [4], [10, 11, 12, 13], [6, 5], [9]],
-    target=[[14, 15], [16], [17, 18, 19, 4], [5, 6, 7], [8], [9, 10, 11, 12]],
-    lines=[11, 12, 13, 14, 15, 16],
-)
+SOURCE = [[5, 6], [7, 8, 9], [4], [10, 11, 12, 13], [6, 5], [9]]
+TARGET = [[14, 15], [16], [17, 18, 19, 4], [5, 6, 7], [8], [9, 10, 11, 12]]
+PAIRS = EncodedPairs.of(zip(range(11, 17), SOURCE, TARGET, strict=True))
 CPU = torch.device("cpu")
 
 
@@ -151,10 +150,10 @@ def test_each_epoch_has_its_own_pairs(bench):
 
     def pairs_of(epoch):
         seen.append(epoch)
-        return replace(PAIRS, target=[[4 + epoch]] * 6)
+        return replace(PAIRS, target=Ragged.of([[4 + epoch]] * 6))
 
     def before(call):
-        assert before.bench.trainer.pairs.target[0] == [4 + call // 6]
+        assert before.bench.trainer.pairs.target[0].tolist() == [4 + call // 6]
 
     before.bench = bench({"pairs": pairs_of, "objective": Spied(before=before)}, max_epochs=3)
     before.bench.run()

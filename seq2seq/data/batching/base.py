@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 
 from seq2seq.config import Config
 
-Lengths = Sequence[tuple[int, int]]
-"""Of each pair: source tokens, and target tokens with EOS."""
+Lengths = NDArray[Any]
+"""Whole numbers (N, 2): of each pair source tokens, and target tokens with EOS."""
+Plan = list[NDArray[Any]]
+"""The indices of the pairs of each batch, in the batches' order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +22,7 @@ class BatchingConfig(Config, ABC):
     """How an epoch is cut into batches."""
 
     @abstractmethod
-    def plan(self, lengths: Lengths, generator: torch.Generator) -> list[list[int]]:
+    def plan(self, lengths: Lengths, generator: torch.Generator) -> Plan:
         """Batches of indices into `lengths`: each once, in an order drawn from `generator`."""
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy
 import torch
 
 from seq2seq.config import Count
-from seq2seq.data.batching.base import BatchingConfig, Lengths
+from seq2seq.data.batching.base import BatchingConfig, Lengths, Plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,20 +24,20 @@ class TokenBudgetConfig(BatchingConfig):
     max_tokens: Count = 512
     max_sentences: Count = 1024
 
-    def plan(self, lengths: Lengths, generator: torch.Generator) -> list[list[int]]:
+    def plan(self, lengths: Lengths, generator: torch.Generator) -> Plan:
         # Ties are broken at random, so that a sentence meets other neighbours in each epoch.
-        shuffled = torch.randperm(len(lengths), generator=generator).tolist()
-        by_length = sorted(shuffled, key=lambda index: (lengths[index][1], lengths[index][0]))
-        batches: list[list[int]] = []
-        batch: list[int] = []
-        for index in by_length:
-            longest = lengths[index][1]  # the order is by target length, so the newest is longest
-            size = len(batch) + 1
-            if batch and (size * longest > self.max_tokens or size > self.max_sentences):
-                batches.append(batch)
-                batch = []
-            batch.append(index)
-        if batch:
-            batches.append(batch)
+        shuffled = torch.randperm(len(lengths), generator=generator).numpy()
+        source, target = lengths[shuffled].T
+        by_length = shuffled[numpy.lexsort((source, target))]  # by target, then by source
+        longest = lengths[by_length, 1]
+        most = min(self.max_sentences, self.max_tokens)  # a target has one token at least, EOS
+        batches, start = [], 0
+        while start < len(by_length):
+            # In this order the newest is the longest.
+            sizes = longest[start : start + most].astype(numpy.int64)
+            sizes *= numpy.arange(1, len(sizes) + 1)
+            end = start + max(1, int(sizes.searchsorted(self.max_tokens, side="right")))
+            batches.append(by_length[start:end])
+            start = end
         order = torch.randperm(len(batches), generator=generator).tolist()
         return [batches[position] for position in order]

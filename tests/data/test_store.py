@@ -1,0 +1,261 @@
+"""Encoded pairs and vocabularies that are kept: the same as made anew, whatever happens."""
+
+from __future__ import annotations
+
+import errno
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import time
+
+import pytest
+from test_cleaning import Listed
+
+from seq2seq.data import cache as cache_module
+from seq2seq.data import store
+from seq2seq.data.aligned import AlignedFiles
+from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.mapped import read_pairs
+from seq2seq.data.store import longest_of, pairs_by_epoch, sampled, stored
+from seq2seq.data.vocabulary import digest_of_vocabulary, make_vocabulary, sample_of
+from seq2seq.errors import DataError
+from seq2seq.tokenizers.base import TokenizerPair
+from seq2seq.tokenizers.subword import SubwordConfig
+
+PAIRS = Listed(
+    *((f"the {one} cat sees {one * 7}", f"die Katze {one} sieht {one * 3}") for one in range(200)),
+    ("", "nothing"),
+    ("a last one", "eine letzte"),
+    ("\u200b", ""),
+)
+CONFIG = SubwordConfig(vocabulary_size=60)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path))
+    monkeypatch.setattr(store, "CHUNK", 7)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def tokenizers():
+    text = PAIRS.as_text()
+    return TokenizerPair.train(CONFIG, text.source, text.target)
+
+
+def content(pairs: EncodedPairs):
+    ids = ([one.tolist() for one in side] for side in (pairs.source, pairs.target))
+    return [*ids, pairs.lines.tolist(), pairs.num_left_out, pairs.lengths.tolist()]
+
+
+@pytest.fixture
+def expected(tokenizers):
+    return content(EncodedPairs.encode(PAIRS.as_text(), tokenizers))
+
+
+def test_what_is_stored_is_what_is_encoded_and_is_found_again(
+    cache, tokenizers, expected, monkeypatch
+):
+    assert content(stored(PAIRS, tokenizers, "v")) == expected
+    monkeypatch.setattr(store, "_encode", None)  # not done again
+    again = stored(PAIRS, tokenizers, "v")
+    assert content(again) == expected
+    assert again.batch([3, 200]).target_mask.sum() == again.num_tokens([3, 200])
+    assert [one.suffix for one in (cache / "encoded").iterdir()] == [""]
+
+
+def test_other_pairs_and_other_vocabularies_have_other_places(cache, tokenizers, expected):
+    stored(PAIRS, tokenizers, "v")
+    stored(PAIRS, tokenizers, "w")
+    assert len(stored(Listed(("the cat", "die Katze")), tokenizers, "v")) == 1
+    assert len([*(cache / "encoded").iterdir()]) == 3
+    assert content(stored(PAIRS, tokenizers, "v")) == expected
+
+
+def damage(folder, how):
+    if how == "cut":
+        path = folder / "target_ids"
+        path.write_bytes(path.read_bytes()[:-2])
+    elif how == "gone":
+        (folder / "lines").unlink()
+    elif how == "index":
+        (folder / "index.json").write_text("{", "utf-8")
+    elif how == "objects":  # whose bytes would be taken for addresses
+        about = json.loads((folder / "index.json").read_text("utf-8"))
+        about["codes"]["source"], about["num_ids"]["source"] = "O", about["num_ids"]["source"] // 4
+        (folder / "index.json").write_text(json.dumps(about), "utf-8")
+    else:
+        shutil.rmtree(folder)
+        folder.mkdir()
+
+
+@pytest.mark.parametrize("how", ["cut", "gone", "index", "objects", "empty"])
+def test_what_is_not_whole_is_made_anew(cache, tokenizers, expected, how):
+    stored(PAIRS, tokenizers, "v")
+    (folder,) = (cache / "encoded").iterdir()
+    damage(folder, how)
+    assert read_pairs(folder) is None
+    assert content(stored(PAIRS, tokenizers, "v")) == expected
+
+
+def test_large_vocabularies_have_larger_numbers(cache, tokenizers):
+    class Large(type(tokenizers.source)):
+        @property
+        def vocabulary_size(self):  # while it is made, what it is
+            return 1 << 20 if hasattr(self, "_dropout") else super().vocabulary_size
+
+        def encode(self, sentence):
+            return [(one << 16) + 3 for one in super().encode(sentence)]
+
+        def encode_all(self, sentences, num_threads):
+            return [self.encode(one) for one in sentences]
+
+    pair = TokenizerPair(Large(tokenizers.source._model), tokenizers.target)
+    found = stored(PAIRS, pair, "v")
+    assert (found.source.values.itemsize, found.target.values.itemsize) == (4, 2)
+    assert content(found) == content(EncodedPairs.encode(PAIRS.as_text(), pair))
+
+
+def test_nothing_to_learn_from_is_refused_and_leaves_nothing(cache, tokenizers):
+    with pytest.raises(DataError, match="a test: no pair has text on both sides"):
+        stored(Listed(("", "a"), ("b", "")), tokenizers, "v")
+    assert [*(cache / "encoded").iterdir()] == []
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    cache, tokenizers, expected, capsys, monkeypatch
+):
+    (cache / "file").touch()
+    monkeypatch.setenv("SEQ2SEQ_CACHE", str(cache / "file"))
+    assert content(stored(PAIRS, tokenizers, "v")) == expected
+    assert "encoded cannot be written" in capsys.readouterr().err
+
+
+def build(started, together):
+    """As a process of its own: slowly, so that it can be met and killed on its way."""
+    text = PAIRS.as_text()
+    pair = TokenizerPair.train(CONFIG, text.source, text.target)
+    encode = store._encode
+
+    def slowly(*args):
+        for chunk in encode(*args):
+            started.set()
+            time.sleep(0.02)
+            yield chunk
+        if together:
+            together.wait(60)  # both have all, and neither has put it into its place
+
+    store._encode, store.CHUNK = slowly, 7
+    assert content(stored(PAIRS, pair, "v")) == content(EncodedPairs.encode(text, pair))
+
+
+def test_a_kill_in_the_middle_and_two_at_once_leave_what_is_right(cache, tokenizers, expected):
+    context = multiprocessing.get_context("spawn")
+    together = context.Barrier(2)
+    events = [context.Event() for _ in range(3)]
+    runs = [
+        context.Process(target=build, args=(one, after))
+        for one, after in zip(events, (None, together, together), strict=True)
+    ]
+    runs[0].start()
+    assert events[0].wait(60)
+    os.kill(runs[0].pid, signal.SIGKILL)
+    runs[0].join(60)
+    (part,) = (cache / "encoded").iterdir()
+    assert part.suffix == ".part"
+    for run in runs[1:]:
+        run.start()
+    for run in runs[1:]:
+        run.join(120)
+        assert run.exitcode == 0
+    whole = [one for one in (cache / "encoded").iterdir() if one != part]
+    assert len(whole) == 1 and content(read_pairs(whole[0])) == expected
+    assert content(stored(PAIRS, tokenizers, "v")) == expected
+    old = time.time() - cache_module.SECONDS_KEPT - 1
+    for one in (*part.iterdir(), part):
+        os.utime(one, (old, old))
+    stored(PAIRS, tokenizers, "w")
+    assert not part.exists()
+
+
+def test_a_full_disk_is_one_line_with_the_way_out(cache, tokenizers, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(store, "write_pairs", full)
+    with pytest.raises(
+        DataError, match=r"\(No space left on device\)\. Make room .* SEQ2SEQ_CACHE"
+    ):
+        stored(PAIRS, tokenizers, "v")
+    assert [*(cache / "encoded").iterdir()] == []
+
+
+def test_text_that_changes_while_it_is_encoded_is_not_kept(cache, tokenizers, tmp_path):
+    paths = tmp_path / "source", tmp_path / "target"
+    for path in paths:
+        path.write_text("the cat\n" * 50, "utf-8")
+    pairs = AlignedFiles(paths[:1], paths[1:])
+
+    class Meanwhile(type(tokenizers.source)):
+        def encode_all(self, sentences, num_threads):
+            paths[0].write_text("another\n" * 50, "utf-8")
+            return super().encode_all(sentences, num_threads)
+
+    pair = TokenizerPair(Meanwhile(tokenizers.source._model), tokenizers.target)
+    with pytest.raises(DataError, match="has changed while it was read"):
+        stored(pairs, pair, "v")
+    assert [*(cache / "encoded").iterdir()] == []
+
+
+def test_sampled_pairs_are_cut_anew_each_epoch_and_leave_no_files(cache):
+    text = PAIRS.as_text()
+    config = SubwordConfig(vocabulary_size=60, sampling=0.5)
+    pair = TokenizerPair.train(config, text.source, text.target)
+    plain = EncodedPairs.encode(text, pair)
+    of_epoch = pairs_by_epoch(PAIRS, plain, pair, seed=1)
+    one, same, other = of_epoch(0), of_epoch(0), of_epoch(1)
+    assert [*cache.iterdir()] == []  # a kill would leave none, either
+    assert content(one) == content(same) != content(other)
+    assert one.lines.tolist() == plain.lines.tolist()
+    for left, right in zip(one.source, plain.source, strict=True):
+        assert pair.source.decode(left.tolist()) == pair.source.decode(right.tolist())
+    assert content(sampled(PAIRS, pair, 5)) != content(one)
+    longest = longest_of(PAIRS, pair)
+    assert 1 <= len(longest) <= 2
+    assert (longest.lengths.max(axis=0) >= one.lengths.max(axis=0)).all()
+
+
+def test_a_vocabulary_is_made_once(cache, tmp_path, monkeypatch):
+    folders = [tmp_path / str(number) for number in range(4)]
+    for one in folders:
+        one.mkdir()
+    make_vocabulary(CONFIG, PAIRS, folders[0])
+    with monkeypatch.context() as patched:
+        patched.setattr(TokenizerPair, "train", None)
+        make_vocabulary(CONFIG, PAIRS, folders[1])
+    digests = [digest_of_vocabulary(CONFIG, one) for one in folders[:2]]
+    assert digests[0] == digests[1]
+    assert digest_of_vocabulary(SubwordConfig(vocabulary_size=61), folders[0]) != digests[0]
+    with monkeypatch.context() as patched:  # another release may cut otherwise
+        patched.setattr("seq2seq.tokenizers.base.version", lambda name: "0")
+        assert digest_of_vocabulary(CONFIG, folders[0]) != digests[0]
+    for path in (cache / "vocabularies").rglob("*.model"):
+        path.write_bytes(b"damaged")
+    make_vocabulary(CONFIG, PAIRS, folders[2])
+    assert digest_of_vocabulary(CONFIG, folders[2]) == digests[0]
+    assert [one.suffix for one in (cache / "vocabularies").iterdir()] == [""]
+    with pytest.raises(DataError, match="no pair has text on both sides"):
+        make_vocabulary(CONFIG, Listed(("", "a"), ("b", "")), folders[3])
+
+
+def test_large_corpora_are_sampled_evenly_and_in_order():
+    pairs = Listed(*((str(one), "x") for one in range(1000)))
+    some = sample_of(pairs, 100)
+    assert some == sample_of(pairs, 100)
+    lines = [one.line for one in some]
+    assert lines == sorted(set(lines)) and len(lines) == 100
+    assert 350 < sum(lines) / 100 < 650
+    assert sample_of(pairs, 1000) == sample_of(pairs, 5000) == [*pairs]

@@ -58,6 +58,7 @@ KNOWN_IMPLEMENTATIONS = {
 
 # Each library that is not Python's own, and who may import it; torch and numpy are everybody's.
 OWNERS = {
+    "comet": {"evaluation/comet"},
     "defusedxml": {"data/tmx"},
     "hydra": {"launch", "overrides", "saved"},
     "matplotlib": {"evaluation/heatmap", "tour/attention_figures", "tour/position_figures"},

@@ -6,17 +6,19 @@ from seq2seq.experiment.average import average
 from seq2seq.experiment.check_data import check_data
 from seq2seq.experiment.compare import compare
 from seq2seq.experiment.evaluate import evaluate
+from seq2seq.experiment.judge_settings import (
+    CompareSettings,
+    EvaluateSettings,
+    ScoreSettings,
+    TuneSearchSettings,
+)
 from seq2seq.experiment.score import score
 from seq2seq.experiment.settings import (
     AlignSettings,
     AverageSettings,
     CheckDataSettings,
-    CompareSettings,
-    EvaluateSettings,
-    ScoreSettings,
     TrainSettings,
     TranslateSettings,
-    TuneSearchSettings,
 )
 from seq2seq.experiment.train import best_validation, train
 from seq2seq.experiment.translate import translate

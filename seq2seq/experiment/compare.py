@@ -13,8 +13,8 @@ from seq2seq.evaluation.comparison import Comparison, Group
 from seq2seq.evaluation.comparison import compare as compare_systems
 from seq2seq.evaluation.comparison_page import page
 from seq2seq.experiment.evaluate import check_not_empty, evaluated
+from seq2seq.experiment.judge_settings import CompareSettings
 from seq2seq.experiment.outputs import make_folder, write_lines
-from seq2seq.experiment.settings import CompareSettings
 from seq2seq.training.checkpoint import Checkpoint
 
 NUM_SHOWN = 3

@@ -18,6 +18,7 @@ from seq2seq.errors import DataError
 from seq2seq.evaluation.metrics import Score, p_values
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.apply import about_checkpoint, load_checkpoint
+from seq2seq.experiment.judge_settings import EvaluateSettings
 from seq2seq.experiment.outputs import (
     HYPOTHESES_FILE,
     RESULTS_FILE,
@@ -25,7 +26,6 @@ from seq2seq.experiment.outputs import (
     fresh_folder,
     score_split,
 )
-from seq2seq.experiment.settings import EvaluateSettings
 from seq2seq.runtime import Precision, RuntimeConfig
 from seq2seq.search.base import SearchConfig
 from seq2seq.training.checkpoint import Checkpoint, checkpoints_in
@@ -79,6 +79,7 @@ def evaluate(settings: EvaluateSettings) -> int:
             runtime=settings.runtime,
             lowercase=settings.lowercase_scores,
             output_dir=folder,
+            comet_model=Path(settings.comet) if settings.comet else None,
         )
         for checkpoint, folder in zip(
             checkpoints, _result_folders(settings.output_dir, checkpoints), strict=True
@@ -113,6 +114,7 @@ def evaluated(
     runtime: RuntimeConfig,
     lowercase: bool,
     output_dir: Path | None = None,
+    comet_model: Path | None = None,
 ) -> Evaluation:
     """What was found before by the same checkpoint, search and data, or else is found now.
 
@@ -124,6 +126,7 @@ def evaluated(
         runtime: has been started.
         lowercase: BLEU and chrF fold case.
         output_dir: where results go; null makes a new folder beside the checkpoint.
+        comet_model: scores with it, too.
     """
     parts = {
         "version": seq2seq.__version__,
@@ -133,6 +136,7 @@ def evaluated(
         "runtime": [runtime.found_device().type, runtime.precision, runtime.matmul_precision],
         "lowercase": lowercase,
         "data": [pairs.source, pairs.target],
+        "comet": str(comet_model),
     }
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     beside = checkpoint.folder.with_name(f"{checkpoint.folder.name}-{name}")
@@ -148,6 +152,7 @@ def evaluated(
         pairs,
         folder,
         lowercase=lowercase,
+        comet_model=comet_model,
         about={
             **about_checkpoint(checkpoint),
             "key": key,
@@ -213,17 +218,18 @@ def _table(found: Sequence[Evaluation], pairs: ParallelText, *, lowercase: bool)
     systems = {str(number): one.translations for number, one in enumerate(ranked)}
     chances = p_values(systems, pairs.target, lowercase=lowercase, metrics=["BLEU"])["BLEU"]
     width = max(10, *(len(one.name) for one in ranked))
+    others = [one.name for one in ranked[0].scores[3:]]
     lines = [
         f"{'checkpoint':{width}}  {'BLEU':>13}  {'p':>6}  {'chrF++':>6}  {'TER':>6}  "
-        f"{'length':>6}  {'ppl':>7}"
+        f"{'length':>6}  {'ppl':>7}{''.join(f'  {name:>6}' for name in others)}"
     ]
     for number, one in enumerate(ranked):
-        bleu, chrf, ter = one.scores
+        bleu, chrf, ter, *rest = one.scores
         chance = f"{chances[str(number)]:6.4f}" if number else f"{'':6}"
         lines.append(
             f"{one.name:{width}}  {bleu.value:5.2f} ± {bleu.interval:5.2f}  {chance}  "
             f"{chrf.value:6.2f}  {ter.value:6.2f}  {bleu.length_ratio:6.3f}  "
-            f"{one.shown_perplexity:>7}"
+            f"{one.shown_perplexity:>7}{''.join(f'  {score.value:6.2f}' for score in rest)}"
         )
     signatures = [f"  {one.name}: {one.signature}" for one in ranked[0].scores]
     test = "  p: paired bootstrap of BLEU against the best, 1,000 resamples"

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from seq2seq.config import TARGET, to_tree
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import RunError
+from seq2seq.evaluation.comet import comet
 from seq2seq.evaluation.heatmap import draw_heatmap
 from seq2seq.evaluation.metrics import Score, all_scores
 from seq2seq.evaluation.translator import Translator
@@ -171,6 +172,7 @@ def score_split(
     *,
     lowercase: bool,
     about: dict[str, Any],
+    comet_model: Path | None = None,
 ) -> list[Score]:
     """Translates and scores pairs; writes `hypotheses.txt` and `results.json` into a folder.
 
@@ -180,6 +182,7 @@ def score_split(
         folder: made if need be.
         lowercase: fold case.
         about: what else the results should tell.
+        comet_model: scores with it, too.
     """
     make_folder(folder)
     with tqdm(
@@ -191,6 +194,8 @@ def score_split(
     write_lines(folder / HYPOTHESES_FILE, translations)
     raw = (folder / HYPOTHESES_FILE).read_bytes()
     scores = all_scores(translations, pairs.target, lowercase=lowercase)
+    if comet_model:
+        scores.append(comet(comet_model, pairs.source, translations, pairs.target))
     results = {
         **about,
         "data": pairs.origin,

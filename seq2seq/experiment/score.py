@@ -11,8 +11,8 @@ from tqdm import tqdm
 
 from seq2seq.data.aligned import read_parallel
 from seq2seq.experiment.apply import load_checkpoint
+from seq2seq.experiment.judge_settings import ScoreSettings
 from seq2seq.experiment.outputs import check_writable, writing
-from seq2seq.experiment.settings import ScoreSettings
 from seq2seq.experiment.streams import check_not_read
 from seq2seq.special_tokens import EOS, SPECIAL_TOKENS
 from seq2seq.training.checkpoint import Checkpoint

@@ -17,8 +17,8 @@ from seq2seq.errors import RunError, SettingsError
 from seq2seq.evaluation.metrics import bleu
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.apply import load_checkpoint
+from seq2seq.experiment.judge_settings import TuneSearchSettings
 from seq2seq.experiment.outputs import described, held
-from seq2seq.experiment.settings import TuneSearchSettings
 from seq2seq.search.beam import BeamConfig
 from seq2seq.training import atomic
 from seq2seq.training.checkpoint import OPTIMIZER_FILE, SETTINGS_FILE, Checkpoint, save_settings

@@ -47,6 +47,11 @@ KNOWN_IMPLEMENTATIONS = {
     ("training/validation", "objectives/cross_entropy"): "is what perplexity means",
     ("training/validation", "search/greedy"): "is what a beam must not be worse than",
     ("experiment/align", "data/embedded"): "no other corpus has gold alignments",
+    ("benchmark/ctranslate2", "models/decoders/transformer"): "is what CTranslate2 has",
+    ("benchmark/ctranslate2", "models/encoders/transformer"): "is what CTranslate2 has",
+    ("benchmark/ctranslate2", "nn/attention/multi_head"): "is what CTranslate2 has",
+    ("benchmark/ctranslate2", "nn/positions/learned"): "is what CTranslate2 has",
+    ("benchmark/ctranslate2", "nn/positions/sinusoidal"): "is what CTranslate2 has",
     ("benchmark/decoding", "search/beam"): "is what it times",
     ("benchmark/decoding", "search/greedy"): "is what it times",
     ("experiment/tune_search", "search/beam"): "is what it tunes",
@@ -59,6 +64,7 @@ KNOWN_IMPLEMENTATIONS = {
 # Each library that is not Python's own, and who may import it; torch and numpy are everybody's.
 OWNERS = {
     "comet": {"evaluation/comet"},
+    "ctranslate2": {"benchmark/ctranslate2"},
     "defusedxml": {"data/tmx"},
     "hydra": {"launch", "overrides", "saved"},
     "matplotlib": {"evaluation/heatmap", "tour/attention_figures", "tour/position_figures"},

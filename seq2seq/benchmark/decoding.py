@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Literal
 
+import torch
 from tqdm import tqdm
 
+from seq2seq.benchmark.ctranslate2 import Decode, ctranslate2_decoder
 from seq2seq.benchmark.machine import peak_memory, timed
 from seq2seq.config import Config, Count
 from seq2seq.data.base import DataConfig
@@ -35,6 +40,7 @@ class BenchmarkDecodeSettings(Config):
         beam_size: of the beam.
         batch_size: sentences decoded at once.
         num_repeats: of which the median is told.
+        ctranslate2: times CTranslate2 beside it, with the same weights (of a Transformer).
         output: file for the findings as JSON; one that is there is replaced.
         lowercase_scores: BLEU folds case.
     """
@@ -44,6 +50,7 @@ class BenchmarkDecodeSettings(Config):
     beam_size: Count = 5
     batch_size: Count = 64
     num_repeats: Count = 5
+    ctranslate2: bool = False
     output: str = "runs/benchmark_decode.json"
     lowercase_scores: bool = False
     data: DataConfig
@@ -59,7 +66,7 @@ class DecodingSpeed:
         sentences_per_second: median over repeats.
         slowest: of the repeats.
         fastest: of the repeats.
-        tokens_per_second: of the translations, EOS counted; median.
+        tokens_per_second: of the translations, each with an EOS; median.
         bleu: of the translations.
     """
 
@@ -86,27 +93,41 @@ def benchmark_decode(settings: BenchmarkDecodeSettings) -> int:
         ),
     }
     found = []
-    with tqdm(
-        total=len(searches) * (settings.num_repeats + 1), desc="benchmark", disable=None
-    ) as bar:
+    with ExitStack() as stack:
+        num_searches = len(searches) * (2 if settings.ctranslate2 else 1)
+        total = num_searches * (settings.num_repeats + 1)
+        bar = stack.enter_context(tqdm(total=total, desc="benchmark", disable=None))
         for name, search in searches.items():
             translator = apply.load_checkpoint(checkpoint, search, settings.runtime)
             sources = translator.encode(pairs.source)
-            work = partial(translator.hypotheses, sources)
-            seconds = []
+            decoders: dict[str, Decode] = {name: partial(_decoded, translator)}
+            if settings.ctranslate2:
+                decoders[f"CTranslate2, {name}"] = ctranslate2_decoder(
+                    translator,
+                    Path(stack.enter_context(TemporaryDirectory())),
+                    beam_size=getattr(search, "beam_size", 1),
+                    num_threads=torch.get_num_threads(),
+                )
+            # One after the other in each round, since a machine is faster at one time than another.
+            seconds: dict[str, list[float]] = {one: [] for one in decoders}
             for _ in range(settings.num_repeats + 1):  # the first one warms up
-                seconds.append(timed(work, device))
-                bar.update()
-            found.append(_speed(name, translator, sources, seconds[1:], pairs.target, settings))
+                for one, decode in decoders.items():
+                    seconds[one].append(timed(partial(decode, sources), device))
+                    bar.update()
+            for one, decode in decoders.items():
+                ids = decode(sources)
+                texts = [translator.tokenizers.target.decode(each) for each in ids]
+                score = bleu(texts, pairs.target, lowercase=settings.lowercase_scores).value
+                found.append(_speed(one, seconds[one][1:], ids, score))
     memory = peak_memory(device)
     machine = describe(device, translator.precision)
     lines = [
         f"machine    {machine}",
         f"text       {pairs.origin}, {len(pairs):,} sentences, {settings.batch_size} at a time",
-        f"{'':10} {'sentences/s':>12} {'(range)':>16} {'tokens/s':>10} {'BLEU':>7}",
+        f"{'':20} {'sentences/s':>12} {'(range)':>16} {'tokens/s':>10} {'BLEU':>7}",
     ]
     lines += [
-        f"{one.search:10} {one.sentences_per_second:12,.0f} "
+        f"{one.search:20} {one.sentences_per_second:12,.0f} "
         f"{f'{one.slowest:,.0f} to {one.fastest:,.0f}':>16} {one.tokens_per_second:10,.0f} "
         f"{one.bleu:7.2f}"
         for one in found
@@ -120,23 +141,13 @@ def benchmark_decode(settings: BenchmarkDecodeSettings) -> int:
     return 0
 
 
-def _speed(
-    name: str,
-    translator: Translator,
-    sources: list[list[int]],
-    seconds: list[float],
-    references: list[str],
-    settings: BenchmarkDecodeSettings,
-) -> DecodingSpeed:
-    hypotheses = translator.hypotheses(sources)
-    num_tokens = sum(len(one.tokens) + one.is_complete for one in hypotheses if one)
-    speeds = [len(sources) / one for one in seconds]
-    score = bleu(translator.texts(hypotheses), references, lowercase=settings.lowercase_scores)
-    return DecodingSpeed(
-        name,
-        median(speeds),
-        min(speeds),
-        max(speeds),
-        num_tokens / median(seconds),
-        score.value,
-    )
+def _decoded(translator: Translator, sources: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The ids of our translations."""
+    return [one.tokens if one else [] for one in translator.hypotheses(sources)]
+
+
+def _speed(name: str, seconds: list[float], ids: list[list[int]], score: float) -> DecodingSpeed:
+    speeds = [len(ids) / one for one in seconds]
+    num_tokens = sum(len(one) + 1 for one in ids)
+    per_second = num_tokens / median(seconds)
+    return DecodingSpeed(name, median(speeds), min(speeds), max(speeds), per_second, score)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from itertools import count
@@ -261,3 +262,25 @@ def test_given_translations_are_scored_line_by_line(files, run, capsys):
     evaluate(on_checkpoint(EvaluateSettings, files))
     results = json.loads((run / "best-test" / "results.json").read_text("utf-8"))
     assert told.err.rstrip().endswith(f"perplexity {results['perplexity']:.2f}")
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_input(files, run):
+    """A pipe of 200,000 lines takes hardly more than one of 2,000, and as many come out."""
+    script = CONFIGS.parent / "scripts" / "translate.py"
+    short = ("search.max_length_ratio=1", "search.max_length_extra=0", "runtime.num_threads=1")
+    peaks = []
+    for num_lines in (2_000, 200_000):
+        given, written = files / "given", files / "written"
+        given.write_text(
+            "a dog\n\nthe cat\n" * (num_lines // 3) + "a dog\n" * (num_lines % 3), "utf-8"
+        )
+        command = [sys.executable, str(script), f"checkpoint={run / 'best'}", *short]
+        with open(given, "rb") as source, open(written, "wb") as target:
+            started = subprocess.Popen(command, stdin=source, stdout=target)
+            _, status, usage = os.wait4(started.pid, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        lines = written.read_text("utf-8").split("\n")
+        assert len(lines) == num_lines + 1 and lines[1] == "" != lines[0]
+        peaks.append(usage.ru_maxrss * 1024)
+    assert peaks[1] - peaks[0] < 100e6

@@ -2,7 +2,7 @@
 
 >>> import seq2seq
 >>> translator = seq2seq.load_translator("runs/first/best")
->>> translator.translate(["the dog sees a cat ."])
+>>> translator.translate(["The old man sees a dog."])
 """
 
 from typing import TYPE_CHECKING, Any

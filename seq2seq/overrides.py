@@ -126,7 +126,7 @@ def _composed(config_name: str, overrides: Sequence[Override]) -> DictConfig:
         if plugin := re.search(r"Could not find '(hydra/\w+)/(\w+)'", problem):
             raise SettingsError(
                 plugin[1],
-                f"has no {plugin[2]} here. `pip install -e .[sweeps]` brings Optuna, joblib and "
+                f"has no {plugin[2]} here. `pip install -e '.[sweeps]'` brings Optuna, joblib and "
                 "submitit.",
             ) from None
         raise SettingsError("command line", f"cannot be used: {problem}") from None

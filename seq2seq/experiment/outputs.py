@@ -26,6 +26,7 @@ from seq2seq.search.interfaces import Hypothesis
 LOCK_FILE = ".lock"
 PROBE_FILE = ".probe"
 HYPOTHESES_FILE = "hypotheses.txt"
+REFERENCES_FILE = "references.txt"
 RESULTS_FILE = "results.json"
 
 
@@ -174,7 +175,7 @@ def score_split(
     about: dict[str, Any],
     comet_model: Path | None = None,
 ) -> list[Score]:
-    """Translates and scores pairs; writes `hypotheses.txt` and `results.json` into a folder.
+    """Translates and scores pairs; writes both sides and `results.json` into a folder.
 
     Args:
         translator: what to judge.
@@ -192,6 +193,7 @@ def score_split(
     # Results that are there are of other translations from now on.
     (folder / RESULTS_FILE).unlink(missing_ok=True)
     write_lines(folder / HYPOTHESES_FILE, translations)
+    write_lines(folder / REFERENCES_FILE, pairs.target)
     raw = (folder / HYPOTHESES_FILE).read_bytes()
     scores = all_scores(translations, pairs.target, lowercase=lowercase)
     if comet_model:

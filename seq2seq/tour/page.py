@@ -91,7 +91,7 @@ def timing(
         names=" | ".join(seconds),
         columns="---:|" * len(seconds),
         rows="\n".join(rows),
-        growth=_growth(seconds, *lengths[-2:]),
+        growth=_growth(seconds, *lengths[-2:]) + _linear(seconds[attentive], *lengths[-2:]),
         verdict=_verdict(lengths, faster_at(seconds, attentive, recurrent)),
     )
 
@@ -101,6 +101,16 @@ def _growth(seconds: Mapping[str, Mapping[int, float]], long: int, longest: int)
     took = (f"{name} takes {one[longest] / one[long]:.1f}" for name, one in seconds.items())
     grown = f"From {long} to {longest} tokens, {longest / long:.3g} times as many, "
     return grown + " times as long, ".join(took) + " times as long."
+
+
+def _linear(times: Mapping[int, float], long: int, longest: int) -> str:
+    """A remark where the time of self-attention does not grow with the square of the length yet."""
+    if times[longest] / times[long] > 0.75 * (longest / long) ** 2:
+        return ""
+    return (
+        " At these lengths most of its time still goes into its projections and its feed-forward "
+        "network, which grow with the length alone."
+    )
 
 
 def _verdict(lengths: Sequence[int], won: Sequence[int]) -> str:

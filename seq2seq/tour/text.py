@@ -18,8 +18,9 @@ BY_HAND = """
 The source is *{source}*. We feed the model the beginning of the reference translation, *{written}*,
 and ask it for the next word. The reference goes on with **{word}**.
 
-What the model knows at this point is the decoder's state, a vector of {query_dim} numbers. It serves
-as the **query** q; its first numbers are
+What was written so far is summed up in the decoder's state, a vector of {query_dim} numbers. It serves
+as the **query** q. (Bahdanau's decoder looks before it reads the last word, which joins after the look.)
+Its first numbers are
 
 ```
 q = [{query}, ...]
@@ -44,7 +45,7 @@ c = {mixture}
   = [{context}, ...]
 ```
 
-With query and context in hand, the model gives the word **{word}** the probability
+With state, context and the last word in hand, the model gives the word **{word}** the probability
 {probability:.1%}."""
 
 NOT_BY_HAND = """

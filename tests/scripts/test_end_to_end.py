@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
+BESIDE_THE_RUN = pytest.mark.xdist_group("default run")  # in one process, which trains it once
 
 
 def run(script: str, *overrides: str, cwd: Path, text: str | None = None) -> str:
@@ -45,11 +46,13 @@ def default_run(tmp_path_factory) -> Path:
     return folder
 
 
+@BESIDE_THE_RUN
 def test_the_first_run_learns_to_translate(default_run):
     assert bleu_of(default_run / "test") >= 90.0
     assert len(list((default_run / "attention").glob("*.png"))) == 3
 
 
+@BESIDE_THE_RUN
 def test_evaluate_gives_to_the_digit_what_training_logged(default_run, tmp_path):
     again = tmp_path / "again"
     run("evaluate", f"checkpoint={default_run}/best", f"output_dir={again}", cwd=tmp_path)
@@ -70,6 +73,7 @@ def test_evaluate_gives_to_the_digit_what_training_logged(default_run, tmp_path)
     assert bleu_of(again) == best
 
 
+@BESIDE_THE_RUN
 def test_sacrebleu_in_the_shell_agrees(default_run, tmp_path):
     from seq2seq.data.embedded import PhrasebookConfig
 
@@ -81,6 +85,7 @@ def test_sacrebleu_in_the_shell_agrees(default_run, tmp_path):
     assert float(printed.stdout) == pytest.approx(bleu_of(default_run / "test"), abs=1e-6)
 
 
+@BESIDE_THE_RUN
 def test_as_many_lines_come_out_as_go_in_and_blank_ones_stay_blank(default_run, tmp_path):
     text = "The dog sees a cat.\n\n  \nI laugh.\r\n字 ∑\nThe dog sees a cat."
     out = run("translate", f"checkpoint={default_run}/best", cwd=tmp_path, text=text)

@@ -55,4 +55,4 @@ def test_a_sweep_runs_several_at_once(tmp_path):
 def test_without_the_plugin_a_search_says_what_is_missing(tmp_path):
     done = sweep("hparams_search=optuna", f"run_dir={tmp_path}/s")
     assert done.returncode == 2
-    assert done.stderr.count("\n") == 1 and "pip install -e .[sweeps]" in done.stderr
+    assert done.stderr.count("\n") == 1 and "pip install -e '.[sweeps]'" in done.stderr

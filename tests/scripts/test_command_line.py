@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 
 from seq2seq import experiment
 from seq2seq.config import Config, from_tree, to_tree
-from seq2seq.errors import RunError
+from seq2seq.errors import RunDiverged, RunError
 from seq2seq.experiment import TrainSettings
 from seq2seq.training import atomic
 from seq2seq.training.checkpoint import ABOUT_FILE, FORMAT, SETTINGS_FILE, WEIGHTS_FILE
@@ -391,6 +391,22 @@ def test_each_run_of_a_sweep_has_a_folder_of_its_own_in_one(cli, tmp_path):
     assert len({folder.parent for folder in folders}) == 1
     assert [one.name for one in (tmp_path / folders[0].parent).iterdir()] == ["multirun.yaml"]
     assert [one.name for one in tmp_path.iterdir()] == ["runs"]
+
+
+def test_a_sweep_goes_on_where_a_run_diverges(cli, monkeypatch):
+    seen = []
+
+    def diverge(settings):
+        seen.append(settings.runtime.seed)
+        if settings.runtime.seed == 1:
+            raise RunDiverged("The loss is not finite.")
+        return 0
+
+    monkeypatch.setattr(experiment, "train", diverge)
+    ended = cli("train", "-m", "runtime.seed=1,2")
+    assert (ended.code, seen) == (0, [1, 2])
+    assert ended.error == "error: The loss is not finite.\n"
+    assert cli("train", "run_dir=run", "runtime.seed=1").code == 2  # a run by itself ends
 
 
 @pytest.mark.parametrize(

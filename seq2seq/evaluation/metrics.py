@@ -74,8 +74,9 @@ def p_values(
     """How probable a difference to the first system is where there is none, by metric and system.
 
     Paired bootstrap (`bs`, Koehn 2004) or approximate randomisation (`ar`, Riezler and Maxwell
-    2005), as sacrebleu's `--paired-bs` and `--paired-ar` compute them. Raises DataError where there
-    is no sentence.
+    2005), as sacrebleu's `--paired-bs` and `--paired-ar` compute them; but 1 for a system that says
+    the same, where the former would have it that no resample differs more: 0.001. Raises DataError
+    where there is no sentence.
     """
     if not references:
         raise DataError("There is nothing to score: the text has no lines.")
@@ -85,9 +86,12 @@ def p_values(
     paired = PairedTest(list(systems.items()), chosen, [references], test_type=test)
     _, found = paired()
     names: list[Any] = found.pop("System")
+    first = list(systems[names[0]])
+    same = {name for name in names[1:] if list(systems[name]) == first}
     return {
         metric: {
-            name: float(result.p_value) for name, result in zip(names[1:], results[1:], strict=True)
+            name: 1.0 if name in same else float(result.p_value)
+            for name, result in zip(names[1:], results[1:], strict=True)
         }
         for metric, results in cast(dict[str, list[Any]], found).items()
     }

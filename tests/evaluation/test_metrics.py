@@ -117,7 +117,7 @@ main()"""
 @pytest.mark.parametrize("test", ["bs", "ar"])
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_p_values_equal_those_of_the_command_line(tmp_path, test, lowercase):
-    systems = {"hypotheses": HYPOTHESES, **OTHERS}
+    systems = {"hypotheses": HYPOTHESES, "same": [*HYPOTHESES], **OTHERS}
     for name, lines in {**systems, "references": REFERENCES}.items():
         (tmp_path / name).write_bytes("".join(one + "\n" for one in lines).encode())
     command = [sys.executable, "-c", SACREBLEU, "references", "-i", *systems, f"--paired-{test}"]
@@ -133,5 +133,6 @@ def test_p_values_equal_those_of_the_command_line(tmp_path, test, lowercase):
     ours = p_values(systems, REFERENCES, lowercase=lowercase, test=test)
     assert list(ours) == ["BLEU", "chrF2++", "TER"]
     for metric, of_systems in ours.items():
+        assert of_systems.pop("same") == 1.0  # theirs is the least there is
         for name, value in of_systems.items():
             assert value == pytest.approx(theirs[name][metric]["p_value"], abs=1e-9), metric

@@ -58,12 +58,14 @@ class SearchConfig(Config, ABC):
     def rank(
         self, hypotheses: list[Hypothesis], texts: list[str], utilities: dict[str, Utility]
     ) -> list[Hypothesis]:
-        """The hypotheses of a sentence, the best first, by their texts.
+        """The hypotheses of a sentence, the best first, by their texts where `ranks_texts`.
 
         Args:
+            hypotheses: the best first by the search itself.
+            texts: of each.
             utilities: by name, for searches that compare texts with each other.
         """
-        raise NotImplementedError(f"{type(self).__name__} ranks no texts")
+        return hypotheses
 
 
 @dataclass(frozen=True, kw_only=True)

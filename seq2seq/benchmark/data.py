@@ -21,9 +21,10 @@ from tqdm import tqdm
 from seq2seq.benchmark.machine import peak_memory
 from seq2seq.config import Config, Count
 from seq2seq.data.aligned import AlignedFiles
-from seq2seq.data.store import CHUNK, stored
+from seq2seq.data.encoding import CHUNK
+from seq2seq.data.store import stored
 from seq2seq.data.text import lines_of
-from seq2seq.data.vocabulary import digest_of_vocabulary, make_vocabulary
+from seq2seq.data.vocabulary import Vocabulary, make_vocabulary
 from seq2seq.experiment import outputs
 from seq2seq.runtime import RuntimeConfig
 from seq2seq.tokenizers.base import TokenizerConfig, TokenizerPair
@@ -82,7 +83,6 @@ def benchmark_data(settings: BenchmarkDataSettings) -> int:
     outputs.make_folder(output.parent)
     outputs.check_writable(output)
     with TemporaryDirectory() as name:
-        os.environ["SEQ2SEQ_CACHE"] = f"{name}/cache"
         found = _measured(settings, Path(name))
     ratio = found.stored_per_second / found.bare_per_second
     memory = f"{found.peak_memory / 1e9:.2f} GB" if found.peak_memory else "unknown"
@@ -104,19 +104,18 @@ def _measured(settings: BenchmarkDataSettings, folder: Path) -> DataSpeed:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{one}\n" for one in sentences(settings.num_pairs, seed))
     pairs = AlignedFiles(paths[:1], paths[1:])
-    vocabulary = folder / "vocabulary"
-    vocabulary.mkdir()
-    make_vocabulary(settings.tokenizer, pairs, vocabulary)
-    tokenizers = TokenizerPair.load(settings.tokenizer, vocabulary)
-    digest = digest_of_vocabulary(settings.tokenizer, vocabulary)
+    (folder / "vocabulary").mkdir()
+    make_vocabulary(settings.tokenizer, pairs, folder / "vocabulary")
+    vocabulary = Vocabulary.load(settings.tokenizer, folder / "vocabulary")
     own, bare = [], []
     for number in tqdm(range(settings.num_repeats), desc="benchmark", disable=None):
+        os.environ["SEQ2SEQ_CACHE"] = f"{folder}/cache-{number}"
         began = time.perf_counter()
-        stored(pairs, tokenizers, f"{digest} {number}")
+        stored(pairs, vocabulary)
         own.append(settings.num_pairs / (time.perf_counter() - began))
-        bare.append(settings.num_pairs / _bare_seconds(settings.tokenizer, vocabulary, paths))
+        bare.append(settings.num_pairs / _bare_seconds(vocabulary, paths))
     began = time.perf_counter()
-    stored(pairs, tokenizers, f"{digest} 0")
+    stored(pairs, vocabulary)
     return DataSpeed(
         settings.num_pairs,
         os.cpu_count() or 1,
@@ -141,14 +140,15 @@ def sentences(count: int, seed: int) -> Iterator[str]:
             yield " ".join(words[min(one, NUM_WORDS - 1)] for one in islice(chosen, length))
 
 
-def _bare_seconds(config: TokenizerConfig, vocabulary: Path, paths: list[Path]) -> float:
+def _bare_seconds(vocabulary: Vocabulary, paths: list[Path]) -> float:
     """What the tokenizer alone takes, a process on each core with its share of the pairs."""
     context = multiprocessing.get_context("spawn")
     size = os.cpu_count() or 1
     barrier, results = context.Barrier(size + 1), context.Queue()
     runs = [
         context.Process(
-            target=_encode_share, args=(config, vocabulary, paths, rank, size, barrier, results)
+            target=_encode_share,
+            args=(vocabulary.config, vocabulary.folder, paths, rank, size, barrier, results),
         )
         for rank in range(size)
     ]
@@ -161,13 +161,13 @@ def _bare_seconds(config: TokenizerConfig, vocabulary: Path, paths: list[Path]) 
     return float(seconds)
 
 
-def _encode_share(config, vocabulary, paths, rank, size, barrier, results) -> None:  # type: ignore[no-untyped-def]
+def _encode_share(config, folder, paths, rank, size, barrier, results) -> None:  # type: ignore[no-untyped-def]
     """In a process of its own: encodes its share and tells the seconds."""
-    tokenizers = TokenizerPair.load(config, vocabulary)
+    tokenizers = TokenizerPair.load(config, folder)
     sides = [list(islice(lines_of(path), rank, None, size)) for path in paths]
     barrier.wait()
     began = time.perf_counter()
     for tokenizer, texts in zip((tokenizers.source, tokenizers.target), sides, strict=True):
         for start in range(0, len(texts), CHUNK):
-            tokenizer.encode_all(texts[start : start + CHUNK], 1)
+            tokenizer.encode_all(texts[start : start + CHUNK])
     results.put(time.perf_counter() - began)

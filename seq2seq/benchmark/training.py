@@ -19,11 +19,10 @@ from seq2seq.benchmark.stages import Stages
 from seq2seq.config import Count
 from seq2seq.data.batching.base import Plan, epoch_generator
 from seq2seq.data.store import pairs_by_epoch, stored
-from seq2seq.data.vocabulary import digest_of_vocabulary, make_vocabulary
+from seq2seq.data.vocabulary import Vocabulary, make_vocabulary
 from seq2seq.errors import DataError, SettingsError
 from seq2seq.experiment import TrainSettings, apply, outputs
 from seq2seq.runtime import describe
-from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.training.step import Stepper
 
 PLAIN_STEPS = 5
@@ -112,9 +111,9 @@ class _Bench:
         pairs = settings.cleaning.clean(settings.data.pairs("train"))
         with TemporaryDirectory() as name:
             make_vocabulary(settings.tokenizer, pairs, Path(name))
-            tokenizers = TokenizerPair.load(settings.tokenizer, Path(name))
-            vocabulary = digest_of_vocabulary(settings.tokenizer, Path(name))
-        encoded = stored(pairs, tokenizers, vocabulary)
+            vocabulary = Vocabulary.load(settings.tokenizer, Path(name))
+            encoded = stored(pairs, vocabulary)
+        tokenizers = vocabulary.tokenizers
         self.pairs = pairs_by_epoch(pairs, encoded, tokenizers, settings.runtime.seed)(0)
         self.model = apply.build_model(settings.model, tokenizers).to(device).train()
         self.stepper = Stepper(

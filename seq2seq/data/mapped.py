@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from array import array
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +13,12 @@ import numpy
 from numpy.typing import NDArray
 
 from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.encoding import Chunk
 from seq2seq.data.ragged import Ragged
 
 INDEX_FILE = "index.json"
 SMALL, LARGE, COUNTS = "H", "i", "q"
 """Kinds of whole numbers: ids of small and of large vocabularies, and what counts."""
-
-Chunk = tuple[list[int], list[list[int]], list[list[int]]]
-"""Some pairs: their lines, and the ids of both sides."""
 
 
 def write_pairs(
@@ -47,16 +43,15 @@ def write_pairs(
     with ExitStack() as stack:
         files = {name: stack.enter_context(open(folder / name, "wb")) for name in names}
         for lines, *both in chunks:
-            kept = [at for at, ids in enumerate(zip(*both, strict=True)) if all(ids)]
-            num_pairs += len(kept)
-            num_left_out += len(lines) - len(kept)
-            files["lines"].write(array(COUNTS, (lines[at] for at in kept)).tobytes())
-            for side, sequences in zip(sizes, both, strict=True):
-                chosen = [sequences[at] for at in kept]
-                ends = num_ids[side] + numpy.cumsum([*map(len, chosen)], dtype=numpy.int64)
+            is_kept = numpy.logical_and(*(side.lengths > 0 for side in both))
+            num_pairs += int(is_kept.sum())
+            num_left_out += len(lines) - int(is_kept.sum())
+            files["lines"].write(lines[is_kept].tobytes())
+            for side, (ids, lengths) in zip(sizes, both, strict=True):
+                ids, lengths = ids[numpy.repeat(is_kept, lengths)], lengths[is_kept]
+                ends = num_ids[side] + numpy.cumsum(lengths, dtype=numpy.int64)
                 files[f"{side}_ends"].write(ends.tobytes())
-                ids = array(codes[side], chain.from_iterable(chosen))
-                files[f"{side}_ids"].write(ids.tobytes())
+                files[f"{side}_ids"].write(ids.astype(codes[side]).tobytes())
                 num_ids[side] += len(ids)
         for file in files.values():
             file.flush()

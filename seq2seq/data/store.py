@@ -7,54 +7,57 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, tee
 from pathlib import Path
 
+import numpy
 import torch
 from tqdm import tqdm
 
-from seq2seq.data.base import Pair, Pairs, digest_of
+from seq2seq.data.base import Pairs, digest_of
 from seq2seq.data.batches import EncodedPairs, PairsOf
 from seq2seq.data.batching.base import epoch_seed
 from seq2seq.data.cache import aside, cache_folder, put
-from seq2seq.data.mapped import Chunk, read_pairs, write_pairs
+from seq2seq.data.encoding import CHUNK, Chunk, encode, flat
+from seq2seq.data.mapped import read_pairs, write_pairs
+from seq2seq.data.vocabulary import Vocabulary
 from seq2seq.errors import DataError
 from seq2seq.tokenizers.base import TokenizerPair
 
 FORMAT = 1
-CHUNK = 1 << 14
-"""Pairs that are encoded at a time."""
 
 
-def stored(pairs: Pairs, tokenizers: TokenizerPair, vocabulary: str) -> EncodedPairs:
+def stored(pairs: Pairs, vocabulary: Vocabulary) -> EncodedPairs:
     """The encoded pairs, from the cache where they were encoded before.
-
-    Args:
-        pairs: to encode.
-        tokenizers: for both sides.
-        vocabulary: a digest of these.
 
     Raises:
         DataError: the pairs cannot be read or change meanwhile, none has text on both sides, or
             there is no room.
     """
     stamp = pairs.stamp()
-    folder = cache_folder() / "encoded" / digest_of(FORMAT, pairs.digest(), vocabulary)
+    folder = cache_folder() / "encoded" / digest_of(FORMAT, pairs.digest(), vocabulary.digest())
     if found := read_pairs(folder):
         return found
+    chunks = _shown(encode(pairs, vocabulary, torch.get_num_threads()))
     try:
         part = aside(folder)
     except OSError as error:
         print(f"{folder.parent} cannot be written ({error.strerror}): not kept.", file=sys.stderr)
-        return _scratch(pairs, _encode(pairs, tokenizers), tokenizers)
+        return _scratch(pairs, chunks, vocabulary.tokenizers)
     try:
-        found = _write(part, pairs, _encode(pairs, tokenizers), tokenizers)
+        found = _write(part, pairs, chunks, vocabulary.tokenizers)
         pairs.check_unchanged(stamp)
         put(part, folder, is_damaged=folder.exists() and read_pairs(folder) is None)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return found
+
+
+def _shown(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    with tqdm(unit=" pairs", desc="encoding", disable=None) as bar:
+        for chunk in chunks:
+            yield chunk
+            bar.update(len(chunk.lines))
 
 
 def sampled(pairs: Pairs, tokenizers: TokenizerPair, seed: int) -> EncodedPairs:
@@ -65,7 +68,8 @@ def sampled(pairs: Pairs, tokenizers: TokenizerPair, seed: int) -> EncodedPairs:
         source = tokenizers.source.sample((one.source for one in sources), 2 * seed)
         target = tokenizers.target.sample((one.target for one in targets), 2 * seed + 1)
         while some := [one.line for one in islice(lines, CHUNK)]:
-            yield some, [*islice(source, len(some))], [*islice(target, len(some))]
+            sides = (flat([*islice(side, len(some))]) for side in (source, target))
+            yield Chunk(numpy.array(some, dtype=numpy.int64), *sides)
 
     return _scratch(pairs, chunks(), tokenizers)
 
@@ -98,24 +102,6 @@ def longest_of(pairs: Pairs, tokenizers: TokenizerPair) -> EncodedPairs:
             longest = max(found, key=lambda pair: len(pair[1]))
             found = [longest, max(found, key=lambda pair: len(pair[2]))]
     return EncodedPairs.of(found)
-
-
-def _encode(pairs: Pairs, tokenizers: TokenizerPair) -> Iterator[Chunk]:
-    """The ids of all pairs; while some are tokenized, the next are read."""
-    threads = torch.get_num_threads()
-    with ThreadPoolExecutor(1) as reader, tqdm(unit=" pairs", desc="encoding", disable=None) as bar:
-        rest = iter(pairs)
-        coming = reader.submit(_some, rest)
-        while some := coming.result():
-            coming = reader.submit(_some, rest)
-            source = tokenizers.source.encode_all([one.source for one in some], threads)
-            target = tokenizers.target.encode_all([one.target for one in some], threads)
-            yield [one.line for one in some], source, target
-            bar.update(len(some))
-
-
-def _some(pairs: Iterator[Pair]) -> list[Pair]:
-    return list(islice(pairs, CHUNK))
 
 
 def _scratch(pairs: Pairs, chunks: Iterable[Chunk], tokenizers: TokenizerPair) -> EncodedPairs:

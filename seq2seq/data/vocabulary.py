@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -46,14 +47,33 @@ def make_vocabulary(config: TokenizerConfig, pairs: Pairs, folder: Path) -> None
         shutil.rmtree(part, ignore_errors=True)
 
 
-def digest_of_vocabulary(config: TokenizerConfig, folder: Path) -> str:
-    """What is the same only for tokenizers that do the same, saved in a folder."""
-    files = sorted(one for one in folder.rglob("*") if one.is_file())
-    sums = [
-        (one.relative_to(folder).as_posix(), hashlib.sha256(one.read_bytes()).hexdigest())
-        for one in files
-    ]
-    return digest_of(config, config.versions(), sums)
+@dataclass(frozen=True)
+class Vocabulary:
+    """Tokenizers that are saved in a folder.
+
+    Attributes:
+        tokenizers: for both sides.
+        config: that they were made by.
+        folder: where they are saved.
+    """
+
+    tokenizers: TokenizerPair
+    config: TokenizerConfig
+    folder: Path
+
+    @classmethod
+    def load(cls, config: TokenizerConfig, folder: Path) -> Vocabulary:
+        """What `make_vocabulary` has made, or a checkpoint kept. Raises CheckpointError."""
+        return cls(TokenizerPair.load(config, folder), config, folder)
+
+    def digest(self) -> str:
+        """What is the same only for tokenizers that do the same."""
+        files = sorted(one for one in self.folder.rglob("*") if one.is_file())
+        sums = [
+            (one.relative_to(self.folder).as_posix(), hashlib.sha256(one.read_bytes()).hexdigest())
+            for one in files
+        ]
+        return digest_of(self.config, self.config.versions(), sums)
 
 
 def sample_of(pairs: Pairs, count: int) -> list[Pair]:

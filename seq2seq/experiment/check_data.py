@@ -16,12 +16,11 @@ from seq2seq.data.batches import EncodedPairs
 from seq2seq.data.cache import cache_folder, put_text
 from seq2seq.data.preflight import RANKS, Finding, SplitReport, look_at
 from seq2seq.data.store import stored
-from seq2seq.data.vocabulary import digest_of_vocabulary, make_vocabulary
+from seq2seq.data.vocabulary import Vocabulary, make_vocabulary
 from seq2seq.errors import DataError, SettingsError
 from seq2seq.experiment.outputs import check_writable, make_folder, write_lines
 from seq2seq.experiment.settings import CheckDataSettings, TrainSettings
 from seq2seq.special_tokens import UNK
-from seq2seq.tokenizers.base import TokenizerPair
 
 FORMAT = 1
 
@@ -115,14 +114,13 @@ def _tokens(settings: CheckDataSettings, splits: Mapping[Split, Pairs]) -> dict[
     """What the tokenizers make of the splits; training pairs are left in the cache."""
     with TemporaryDirectory() as name:
         make_vocabulary(settings.tokenizer, splits["train"], Path(name))
-        tokenizers = TokenizerPair.load(settings.tokenizer, Path(name))
-        vocabulary = digest_of_vocabulary(settings.tokenizer, Path(name))
+        vocabulary = Vocabulary.load(settings.tokenizer, Path(name))
+        training = stored(splits["train"], vocabulary)
     found: dict[str, Any] = {}
     for split, pairs in splits.items():
-        if split == "train":
-            encoded = stored(pairs, tokenizers, vocabulary)
-        else:
-            encoded = EncodedPairs.encode(pairs.as_text(), tokenizers)
+        encoded = training
+        if split != "train":
+            encoded = EncodedPairs.encode(pairs.as_text(), vocabulary.tokenizers)
         found[split] = {
             side: {
                 "tokens": len(ids.values),

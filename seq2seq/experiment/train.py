@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -17,7 +17,7 @@ from seq2seq.data.batches import EncodedPairs
 from seq2seq.data.cleaning import Cleaned
 from seq2seq.data.store import longest_of, pairs_by_epoch, stored
 from seq2seq.data.text import ParallelText
-from seq2seq.data.vocabulary import digest_of_vocabulary, make_vocabulary
+from seq2seq.data.vocabulary import Vocabulary, make_vocabulary
 from seq2seq.errors import DataError, UserError
 from seq2seq.evaluation.translator import Translator
 from seq2seq.experiment.apply import build_model
@@ -95,18 +95,19 @@ def _train(
             journal.say(f"data      {remark}")
     validation = _in_memory(splits["validation"])
     test = _in_memory(splits["test"]) if "test" in splits else None
-    if checkpoint:
-        folder = checkpoint.tokenizer_folder
-        tokenizers = TokenizerPair.load(settings.tokenizer, folder)
-        vocabulary = digest_of_vocabulary(settings.tokenizer, folder)
-    else:
-        journal.say("data      making the vocabulary ...")
-        tokenizers, vocabulary = _new_tokenizers(settings.tokenizer, pairs, processes)
-    if processes.is_first_here:  # the others find what it has made
-        encoded = stored(pairs, tokenizers, vocabulary)
-    processes.wait()
-    if not processes.is_first_here:
-        encoded = stored(pairs, tokenizers, vocabulary)
+    with ExitStack() as stack:
+        if checkpoint:
+            vocabulary = Vocabulary.load(settings.tokenizer, checkpoint.tokenizer_folder)
+        else:
+            journal.say("data      making the vocabulary ...")
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+            vocabulary = _new_vocabulary(settings.tokenizer, pairs, folder, processes)
+        if processes.is_first_here:  # the others find what it has made
+            encoded = stored(pairs, vocabulary)
+        processes.wait()
+        if not processes.is_first_here:
+            encoded = stored(pairs, vocabulary)
+    tokenizers = vocabulary.tokenizers
     if processes.agree(digest := pairs.digest()) != digest:
         raise DataError(f"{pairs.origin} is not the same for all processes.")
     if settings.cleaning.dropped and isinstance(pairs, Cleaned) and processes.is_first:
@@ -184,17 +185,15 @@ def _train(
     return 0
 
 
-def _new_tokenizers(
-    config: TokenizerConfig, pairs: Pairs, processes: Processes
-) -> tuple[TokenizerPair, str]:
-    """Tokenizers that the first process makes for all, and a digest of them."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        if processes.is_first:
-            make_vocabulary(config, pairs, folder)
-        processes.wait()
-        processes.copy(folder)
-        return TokenizerPair.load(config, folder), digest_of_vocabulary(config, folder)
+def _new_vocabulary(
+    config: TokenizerConfig, pairs: Pairs, folder: Path, processes: Processes
+) -> Vocabulary:
+    """Tokenizers that the first process makes for all, in an empty folder of each."""
+    if processes.is_first:
+        make_vocabulary(config, pairs, folder)
+    processes.wait()
+    processes.copy(folder)
+    return Vocabulary.load(config, folder)
 
 
 def _check_model(settings: TrainSettings) -> None:

@@ -35,7 +35,7 @@ class Tokenizer(ABC):
         """Whether `sample` cuts a sentence differently from time to time."""
         return False
 
-    def encode_all(self, sentences: Sequence[str], num_threads: int) -> list[list[int]]:
+    def encode_all(self, sentences: Sequence[str]) -> list[list[int]]:
         """The ids of each of many sentences."""
         return [self.encode(one) for one in sentences]
 

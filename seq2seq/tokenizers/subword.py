@@ -93,8 +93,8 @@ class SubwordTokenizer(Tokenizer):
     def samples(self) -> bool:
         return self._dropout is not None
 
-    def encode_all(self, sentences: Sequence[str], num_threads: int) -> list[list[int]]:
-        return list(self._processor.encode(list(sentences), num_threads=num_threads))
+    def encode_all(self, sentences: Sequence[str]) -> list[list[int]]:
+        return list(self._processor.encode(list(sentences), num_threads=1))
 
     def sample(self, sentences: Iterable[str], seed: int) -> Iterator[list[int]]:
         if self._dropout is None:

@@ -9,17 +9,18 @@ import os
 import shutil
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 from test_cleaning import Listed
 
 from seq2seq.data import cache as cache_module
-from seq2seq.data import store
+from seq2seq.data import encoding, store
 from seq2seq.data.aligned import AlignedFiles
 from seq2seq.data.batches import EncodedPairs
 from seq2seq.data.mapped import read_pairs
 from seq2seq.data.store import longest_of, pairs_by_epoch, sampled, stored
-from seq2seq.data.vocabulary import digest_of_vocabulary, make_vocabulary, sample_of
+from seq2seq.data.vocabulary import Vocabulary, make_vocabulary, sample_of
 from seq2seq.errors import DataError
 from seq2seq.tokenizers.base import TokenizerPair
 from seq2seq.tokenizers.subword import SubwordConfig
@@ -36,14 +37,25 @@ CONFIG = SubwordConfig(vocabulary_size=60)
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path))
-    monkeypatch.setattr(store, "CHUNK", 7)
+    for module in (store, encoding):
+        monkeypatch.setattr(module, "CHUNK", 7)
     return tmp_path
 
 
 @pytest.fixture(scope="module")
-def tokenizers():
-    text = PAIRS.as_text()
-    return TokenizerPair.train(CONFIG, text.source, text.target)
+def vocabulary(tmp_path_factory) -> Vocabulary:
+    text, folder = PAIRS.as_text(), tmp_path_factory.mktemp("vocabulary")
+    TokenizerPair.train(CONFIG, text.source, text.target).save(folder)
+    return Vocabulary.load(CONFIG, folder)
+
+
+@pytest.fixture
+def another(vocabulary, tmp_path) -> Vocabulary:
+    """One of which a file differs."""
+    folder = tmp_path / "another"
+    shutil.copytree(vocabulary.folder, folder)
+    (folder / "note").touch()
+    return replace(vocabulary, folder=folder)
 
 
 def content(pairs: EncodedPairs):
@@ -52,27 +64,27 @@ def content(pairs: EncodedPairs):
 
 
 @pytest.fixture
-def expected(tokenizers):
-    return content(EncodedPairs.encode(PAIRS.as_text(), tokenizers))
+def expected(vocabulary):
+    return content(EncodedPairs.encode(PAIRS.as_text(), vocabulary.tokenizers))
 
 
 def test_what_is_stored_is_what_is_encoded_and_is_found_again(
-    cache, tokenizers, expected, monkeypatch
+    cache, vocabulary, expected, monkeypatch
 ):
-    assert content(stored(PAIRS, tokenizers, "v")) == expected
-    monkeypatch.setattr(store, "_encode", None)  # not done again
-    again = stored(PAIRS, tokenizers, "v")
+    assert content(stored(PAIRS, vocabulary)) == expected
+    monkeypatch.setattr(encoding, "_encoded", None)  # not done again
+    again = stored(PAIRS, vocabulary)
     assert content(again) == expected
     assert again.batch([3, 200]).target_mask.sum() == again.num_tokens([3, 200])
     assert [one.suffix for one in (cache / "encoded").iterdir()] == [""]
 
 
-def test_other_pairs_and_other_vocabularies_have_other_places(cache, tokenizers, expected):
-    stored(PAIRS, tokenizers, "v")
-    stored(PAIRS, tokenizers, "w")
-    assert len(stored(Listed(("the cat", "die Katze")), tokenizers, "v")) == 1
+def test_other_pairs_and_other_vocabularies_have_other_places(cache, vocabulary, another, expected):
+    stored(PAIRS, vocabulary)
+    stored(PAIRS, another)
+    assert len(stored(Listed(("the cat", "die Katze")), vocabulary)) == 1
     assert len([*(cache / "encoded").iterdir()]) == 3
-    assert content(stored(PAIRS, tokenizers, "v")) == expected
+    assert content(stored(PAIRS, vocabulary)) == expected
 
 
 def damage(folder, how):
@@ -93,16 +105,16 @@ def damage(folder, how):
 
 
 @pytest.mark.parametrize("how", ["cut", "gone", "index", "objects", "empty"])
-def test_what_is_not_whole_is_made_anew(cache, tokenizers, expected, how):
-    stored(PAIRS, tokenizers, "v")
+def test_what_is_not_whole_is_made_anew(cache, vocabulary, expected, how):
+    stored(PAIRS, vocabulary)
     (folder,) = (cache / "encoded").iterdir()
     damage(folder, how)
     assert read_pairs(folder) is None
-    assert content(stored(PAIRS, tokenizers, "v")) == expected
+    assert content(stored(PAIRS, vocabulary)) == expected
 
 
-def test_large_vocabularies_have_larger_numbers(cache, tokenizers):
-    class Large(type(tokenizers.source)):
+def test_large_vocabularies_have_larger_numbers(cache, vocabulary):
+    class Large(type(vocabulary.tokenizers.source)):
         @property
         def vocabulary_size(self):  # while it is made, what it is
             return 1 << 20 if hasattr(self, "_dropout") else super().vocabulary_size
@@ -110,35 +122,45 @@ def test_large_vocabularies_have_larger_numbers(cache, tokenizers):
         def encode(self, sentence):
             return [(one << 16) + 3 for one in super().encode(sentence)]
 
-        def encode_all(self, sentences, num_threads):
+        def encode_all(self, sentences):
             return [self.encode(one) for one in sentences]
 
-    pair = TokenizerPair(Large(tokenizers.source._model), tokenizers.target)
-    found = stored(PAIRS, pair, "v")
+    usual = vocabulary.tokenizers
+    pair = TokenizerPair(Large(usual.source._model), usual.target)
+    found = stored(PAIRS, replace(vocabulary, tokenizers=pair))
     assert (found.source.values.itemsize, found.target.values.itemsize) == (4, 2)
     assert content(found) == content(EncodedPairs.encode(PAIRS.as_text(), pair))
 
 
-def test_nothing_to_learn_from_is_refused_and_leaves_nothing(cache, tokenizers):
+def test_many_pairs_are_encoded_by_several_processes(cache, vocabulary, expected, monkeypatch):
+    monkeypatch.setattr(encoding, "MANY", 21)
+    monkeypatch.setattr(store.torch, "get_num_threads", lambda: 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(encoding, "_encoded", None)  # not by this process
+        assert content(stored(PAIRS, vocabulary)) == expected
+    with pytest.raises(DataError, match="a process that tokenizes has died"):
+        stored(PAIRS, replace(vocabulary, folder=cache / "gone"))
+    assert len([*(cache / "encoded").iterdir()]) == 1
+
+
+def test_nothing_to_learn_from_is_refused_and_leaves_nothing(cache, vocabulary):
     with pytest.raises(DataError, match="a test: no pair has text on both sides"):
-        stored(Listed(("", "a"), ("b", "")), tokenizers, "v")
+        stored(Listed(("", "a"), ("b", "")), vocabulary)
     assert [*(cache / "encoded").iterdir()] == []
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(
-    cache, tokenizers, expected, capsys, monkeypatch
+    cache, vocabulary, expected, capsys, monkeypatch
 ):
     (cache / "file").touch()
     monkeypatch.setenv("SEQ2SEQ_CACHE", str(cache / "file"))
-    assert content(stored(PAIRS, tokenizers, "v")) == expected
+    assert content(stored(PAIRS, vocabulary)) == expected
     assert "encoded cannot be written" in capsys.readouterr().err
 
 
-def build(started, together):
+def build(folder, started, together):
     """As a process of its own: slowly, so that it can be met and killed on its way."""
-    text = PAIRS.as_text()
-    pair = TokenizerPair.train(CONFIG, text.source, text.target)
-    encode = store._encode
+    vocabulary, encode = Vocabulary.load(CONFIG, folder), store.encode
 
     def slowly(*args):
         for chunk in encode(*args):
@@ -148,16 +170,19 @@ def build(started, together):
         if together:
             together.wait(60)  # both have all, and neither has put it into its place
 
-    store._encode, store.CHUNK = slowly, 7
-    assert content(stored(PAIRS, pair, "v")) == content(EncodedPairs.encode(text, pair))
+    store.encode, encoding.CHUNK = slowly, 7
+    again = EncodedPairs.encode(PAIRS.as_text(), vocabulary.tokenizers)
+    assert content(stored(PAIRS, vocabulary)) == content(again)
 
 
-def test_a_kill_in_the_middle_and_two_at_once_leave_what_is_right(cache, tokenizers, expected):
+def test_a_kill_in_the_middle_and_two_at_once_leave_what_is_right(
+    cache, vocabulary, another, expected
+):
     context = multiprocessing.get_context("spawn")
     together = context.Barrier(2)
     events = [context.Event() for _ in range(3)]
     runs = [
-        context.Process(target=build, args=(one, after))
+        context.Process(target=build, args=(vocabulary.folder, one, after))
         for one, after in zip(events, (None, together, together), strict=True)
     ]
     runs[0].start()
@@ -173,15 +198,15 @@ def test_a_kill_in_the_middle_and_two_at_once_leave_what_is_right(cache, tokeniz
         assert run.exitcode == 0
     whole = [one for one in (cache / "encoded").iterdir() if one != part]
     assert len(whole) == 1 and content(read_pairs(whole[0])) == expected
-    assert content(stored(PAIRS, tokenizers, "v")) == expected
+    assert content(stored(PAIRS, vocabulary)) == expected
     old = time.time() - cache_module.SECONDS_KEPT - 1
     for one in (*part.iterdir(), part):
         os.utime(one, (old, old))
-    stored(PAIRS, tokenizers, "w")
+    stored(PAIRS, another)
     assert not part.exists()
 
 
-def test_a_full_disk_is_one_line_with_the_way_out(cache, tokenizers, monkeypatch):
+def test_a_full_disk_is_one_line_with_the_way_out(cache, vocabulary, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -189,24 +214,25 @@ def test_a_full_disk_is_one_line_with_the_way_out(cache, tokenizers, monkeypatch
     with pytest.raises(
         DataError, match=r"\(No space left on device\)\. Make room .* SEQ2SEQ_CACHE"
     ):
-        stored(PAIRS, tokenizers, "v")
+        stored(PAIRS, vocabulary)
     assert [*(cache / "encoded").iterdir()] == []
 
 
-def test_text_that_changes_while_it_is_encoded_is_not_kept(cache, tokenizers, tmp_path):
+def test_text_that_changes_while_it_is_encoded_is_not_kept(cache, vocabulary, tmp_path):
     paths = tmp_path / "source", tmp_path / "target"
     for path in paths:
         path.write_text("the cat\n" * 50, "utf-8")
     pairs = AlignedFiles(paths[:1], paths[1:])
 
-    class Meanwhile(type(tokenizers.source)):
-        def encode_all(self, sentences, num_threads):
+    class Meanwhile(type(vocabulary.tokenizers.source)):
+        def encode_all(self, sentences):
             paths[0].write_text("another\n" * 50, "utf-8")
-            return super().encode_all(sentences, num_threads)
+            return super().encode_all(sentences)
 
-    pair = TokenizerPair(Meanwhile(tokenizers.source._model), tokenizers.target)
+    usual = vocabulary.tokenizers
+    pair = TokenizerPair(Meanwhile(usual.source._model), usual.target)
     with pytest.raises(DataError, match="has changed while it was read"):
-        stored(pairs, pair, "v")
+        stored(pairs, replace(vocabulary, tokenizers=pair))
     assert [*(cache / "encoded").iterdir()] == []
 
 
@@ -236,16 +262,16 @@ def test_a_vocabulary_is_made_once(cache, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(TokenizerPair, "train", None)
         make_vocabulary(CONFIG, PAIRS, folders[1])
-    digests = [digest_of_vocabulary(CONFIG, one) for one in folders[:2]]
+    digests = [Vocabulary.load(CONFIG, one).digest() for one in folders[:2]]
     assert digests[0] == digests[1]
-    assert digest_of_vocabulary(SubwordConfig(vocabulary_size=61), folders[0]) != digests[0]
+    assert Vocabulary.load(SubwordConfig(vocabulary_size=61), folders[0]).digest() != digests[0]
     with monkeypatch.context() as patched:  # another release may cut otherwise
         patched.setattr("seq2seq.tokenizers.base.version", lambda name: "0")
-        assert digest_of_vocabulary(CONFIG, folders[0]) != digests[0]
+        assert Vocabulary.load(CONFIG, folders[0]).digest() != digests[0]
     for path in (cache / "vocabularies").rglob("*.model"):
         path.write_bytes(b"damaged")
     make_vocabulary(CONFIG, PAIRS, folders[2])
-    assert digest_of_vocabulary(CONFIG, folders[2]) == digests[0]
+    assert Vocabulary.load(CONFIG, folders[2]).digest() == digests[0]
     assert [one.suffix for one in (cache / "vocabularies").iterdir()] == [""]
     with pytest.raises(DataError, match="no pair has text on both sides"):
         make_vocabulary(CONFIG, Listed(("", "a"), ("b", "")), folders[3])

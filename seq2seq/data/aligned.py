@@ -18,10 +18,13 @@ class AlignedFiles(Pairs):
         self.sides = list(zip(sources, targets, strict=True))
         self.paths = self.texts = [path for both in self.sides for path in both]
         self.origin = ", ".join(f"{source} and {target}" for source, target in self.sides)
+        self.starts: list[tuple[int, str]] = []
 
     def __iter__(self) -> Iterator[Pair]:
         line = 0
-        for source, target in self.sides:
+        for number, (source, target) in enumerate(self.sides):
+            if number == len(self.starts):
+                self.starts.append((line, str(source)))
             for one, other in zip_longest(lines_of(source), lines_of(target)):
                 if one is None or other is None:
                     counts = [sum(1 for _ in lines_of(path)) for path in (source, target)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,12 +41,21 @@ class Pairs(ABC):
         paths: of all files that they are read from ...
         texts: ... and of those of them that are lines of UTF-8.
         num_dropped: by filter, how many there were beside them when they were last gone through.
+        starts: how many lines stand before each file that was opened so far, and its name.
     """
 
     origin: str
     paths: Sequence[Path] = ()
     texts: Sequence[Path] = ()
     num_dropped: Mapping[str, int] = MappingProxyType({})
+    starts: Sequence[tuple[int, str]] = ()
+
+    def place(self, line: int) -> int | str:
+        """The line of a pair that was read, for messages: `file:line` where there are several."""
+        if len(self.starts) < 2:
+            return line
+        before, name = self.starts[bisect_left(self.starts, (line,)) - 1]
+        return f"{name}:{line - before}"
 
     @abstractmethod
     def __iter__(self) -> Iterator[Pair]:

@@ -114,6 +114,9 @@ class Cleaned(Pairs):
             else:
                 self.num_dropped[reason] += 1
 
+    def place(self, line: int) -> int | str:
+        return self.whole.place(line)
+
     def parts(self) -> tuple[object, ...]:
         return (self.whole.digest(), replace(self.config, dropped=None))
 
@@ -121,7 +124,7 @@ class Cleaned(Pairs):
         """What goes: its line, the filter, and both sides."""
         for one, reason in self._judged():
             if reason is not None:
-                about = {"line": one.line, "filter": reason}
+                about = {"line": self.place(one.line), "filter": reason}
                 yield {**about, "source": one.source, "target": one.target}
 
     def _judged(self) -> Iterator[tuple[Pair, str | None]]:

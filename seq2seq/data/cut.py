@@ -96,5 +96,8 @@ class Cut(Pairs):
             return "validation"
         return "test" if number < self.validation_share + self.test_share else "train"
 
+    def place(self, line: int) -> int | str:
+        return self.whole.place(line)
+
     def parts(self) -> tuple[object, ...]:
         return (self.whole.digest(), self.split, self.validation_share, self.test_share)

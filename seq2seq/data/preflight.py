@@ -17,17 +17,12 @@ from tqdm import tqdm
 from seq2seq.data.base import Pairs, Split
 from seq2seq.data.cleaning import hash_of, is_repeated
 from seq2seq.data.compressed import opened
+from seq2seq.data.shift import shift_of
 from seq2seq.data.text import folded
 from seq2seq.errors import DataError
 
 NUM_SHOWN = 3
 """Lines that a finding names."""
-BLOCK, LEAST_FOR_SIZES = 1000, 100
-"""Lines whose sizes are compared at a time, and the fewest that tell something."""
-ALIKE = 0.5
-"""The correlation of sizes that is taken for that of translations; Multi30k's is 0.8."""
-FARTHEST = 5
-"""Lines that a text is looked for away from where it should be."""
 RANKS = {"least": 0, "1 %": 1, "half": 50, "99 %": 99, "most": 100}
 """Percentiles of lengths by what they are called."""
 
@@ -131,6 +126,8 @@ def look_at(splits: Mapping[Split, Pairs]) -> dict[Split, SplitReport]:
             if not any(one.level == "error" for one in found):
                 found.add(str(error), pairs.origin, "error")
             reports[split] = SplitReport(pairs.origin, 0, list(found))
+        for one in reports[split].findings:
+            one.lines = [pairs.place(line) if isinstance(line, int) else line for line in one.lines]
     return {split: reports[split] for split in splits}
 
 
@@ -197,34 +194,6 @@ def _examine_text(side: str, text: str, line: int, found: Findings) -> None:
         found.add(f"{side}: white space at an end", line)
     if not unicodedata.is_normalized("NFC", text):
         found.add(f"{side}: not in Unicode's form NFC", line, "warning")
-
-
-def shift_of(source: NDArray[Any], target: NDArray[Any]) -> tuple[int, int] | None:
-    """Where the sizes of both sides tell that targets stand on the lines of other sources.
-
-    The sizes of translations go together. Where they do not in a block of lines, but do with the
-    sources some lines above or below, lines are missing on one side or too many on the other.
-
-    Returns:
-        The first such block's start, from 0, and how far away the sources are; None: nothing tells.
-    """
-    for start in range(0, max(1, len(source) - BLOCK // 2), BLOCK):
-        one, other = source[start : start + BLOCK], target[start : start + BLOCK]
-        if len(one) < LEAST_FOR_SIZES or _correlation(one, other) > ALIKE / 2:
-            continue
-        for distance in range(1, FARTHEST + 1):
-            if _correlation(one[:-distance], other[distance:]) > ALIKE:
-                return start, -distance
-            if _correlation(one[distance:], other[:-distance]) > ALIKE:
-                return start, distance
-    return None
-
-
-def _correlation(one: NDArray[Any], other: NDArray[Any]) -> float:
-    """Pearson's; 1 where a side does not vary, which tells nothing."""
-    if not (one.std() and other.std()):
-        return 1.0
-    return float(numpy.corrcoef(one, other)[0, 1])
 
 
 def _examine_bytes(path: Path, found: Findings) -> None:

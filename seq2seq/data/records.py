@@ -57,11 +57,14 @@ class Records(Pairs):
         self.config, self.paths = config, paths
         self.texts = paths if config.is_text else ()
         self.origin = ", ".join(map(str, paths))
+        self.starts: list[tuple[int, str]] = []
 
     def __iter__(self) -> Iterator[Pair]:
         line = 0
-        for path in self.paths:
+        for index, path in enumerate(self.paths):
             before = line
+            if index == len(self.starts):
+                self.starts.append((before, str(path)))
             for number, source, target in self.config.records(path):
                 line = before + number
                 yield Pair(line, one_line(source), one_line(target))

@@ -9,8 +9,11 @@ import pytest
 from test_cleaning import Listed
 
 from seq2seq.data.aligned import AlignedFiles
+from seq2seq.data.cleaning import CleaningConfig
 from seq2seq.data.multi30k import Multi30kConfig
-from seq2seq.data.preflight import BLOCK, look_at, shift_of
+from seq2seq.data.preflight import look_at
+from seq2seq.data.shift import BLOCK, shift_of
+from seq2seq.data.tsv import TsvConfig
 
 
 def found_in(report) -> dict[str, tuple[str, int, list]]:
@@ -125,6 +128,32 @@ def test_bytes_and_counts_that_are_wrong_are_errors_with_their_places(tmp_path):
     one.write_bytes(b"")
     (worst,) = look_at({"train": AlignedFiles([one], [one])})["train"].findings
     assert worst.what.endswith("there are no pairs.")
+
+
+def test_of_several_files_a_place_is_told_with_its_file(tmp_path):
+    paths = [tmp_path / name for name in ("one", "other", "last", "blank")]
+    for path, text in zip(paths, ("a b\nc d\n", "e f\ng  \n", "\n", "x\n"), strict=True):
+        path.write_text(text, "utf-8")
+    pairs = AlignedFiles(paths[:3], [*paths[:2], paths[3]])
+    for _ in range(2):  # the second time as the first
+        found = found_in(look_at({"train": pairs})["train"])
+        assert found["both sides are alike"][2] == [
+            f"{paths[0]}:1",
+            f"{paths[0]}:2",
+            f"{paths[1]}:1",
+        ]
+        assert found["source: white space at an end"][2] == [f"{paths[1]}:2"]
+        (blank,) = (one for what, one in found.items() if "blank" in what)
+        assert blank[2] == [f"{paths[2]}:1"]
+    filtered = CleaningConfig(no_copies=True).clean(pairs)
+    assert [one["line"] for one in filtered.dropped()][-1] == f"{paths[1]}:2"
+    tsv = [tmp_path / "a.tsv", tmp_path / "b.tsv"]
+    tsv[0].write_text("source\ttarget\na\tb\n", "utf-8")
+    tsv[1].write_text("source\ttarget\nc\td\ne\te\n", "utf-8")
+    config = TsvConfig(train=(*map(str, tsv), str(tsv[1])), header=True, validation_share=1e-9)
+    report = look_at({"train": config.pairs("train")})["train"]
+    found = found_in(report)
+    assert found["both sides are alike"][2] == [f"{tsv[1]}:3", f"{tsv[1]}:3"]
 
 
 def test_multi30ks_oddities_are_known(multi30k):

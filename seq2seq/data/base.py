@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -128,10 +128,17 @@ def _sum_of(path: Path) -> bytes:
             f"{path} is no regular file, and is read more than once: write it to the disk first."
         )
     try:
-        with open(path, "rb") as file:
-            found = hashlib.sha256()
-            while block := file.read(1 << 20):
-                found.update(block)
+        about = path.stat()
+        return _sum_of_content(path, about.st_size, about.st_mtime_ns, about.st_ino)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+@lru_cache(1 << 10)
+def _sum_of_content(path: Path, *stamp: int) -> bytes:
+    """SHA-256 of a file: splits may come from the same one, which is read once for all of them."""
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            found.update(block)
     return found.digest()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
 from seq2seq.config import Between
-from seq2seq.data.base import DataConfig, Pair, Pairs, Split
-from seq2seq.data.text import folded
+from seq2seq.data.base import DataConfig, Pair, Pairs, Split, digest_of
+from seq2seq.data.cache import cache_folder, put_text
+from seq2seq.data.text import ParallelText, folded
 from seq2seq.errors import DataError, SettingsError
 
 MOST = 0.9
+FORMAT = 1
 Share = Annotated[float, Between(0, MOST)]
 
 
@@ -88,6 +92,21 @@ class Cut(Pairs):
             if self.split_of(one.source) == self.split:
                 yield one
 
+    def as_text(self) -> ParallelText:
+        """All of them in memory; held-out ones are few of many, and kept in the cache."""
+        if self.split == "train":
+            return super().as_text()
+        stamp = self.stamp()
+        path = cache_folder() / "held-out" / f"{digest_of(FORMAT, self.digest())}.json"
+        with suppress(OSError, ValueError):
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if is_parallel(kept):
+                return ParallelText(kept[0], kept[1], self.origin)
+        found = super().as_text()
+        self.check_unchanged(stamp)
+        put_text(path, json.dumps([found.source, found.target]))
+        return found
+
     def split_of(self, source: str) -> Split:
         """Where a pair with this source belongs."""
         digest = hashlib.sha256(folded(source).encode("utf-8", "surrogatepass")).digest()
@@ -101,3 +120,14 @@ class Cut(Pairs):
 
     def parts(self) -> tuple[object, ...]:
         return (self.whole.digest(), self.split, self.validation_share, self.test_share)
+
+
+def is_parallel(kept: object) -> bool:
+    """Whether it is two lists of as many texts."""
+    return (
+        isinstance(kept, list)
+        and len(kept) == 2
+        and all(isinstance(side, list) for side in kept)
+        and len(kept[0]) == len(kept[1])
+        and all(isinstance(one, str) for side in kept for one in side)
+    )

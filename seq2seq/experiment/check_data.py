@@ -65,7 +65,8 @@ def remarks_before_training(splits: Mapping[Split, Pairs]) -> list[str]:
 
     Raises DataError where it would spoil training.
     """
-    key = digest_of(FORMAT, {split: pairs.digest() for split, pairs in splits.items()})
+    about = {split: (pairs.origin, pairs.digest()) for split, pairs in splits.items()}
+    key = digest_of(FORMAT, about)  # remarks name files
     path = cache_folder() / "reports" / f"{key}.json"
     with suppress(OSError, ValueError):
         kept = json.loads(path.read_text(encoding="utf-8"))

@@ -203,6 +203,24 @@ def test_what_is_cut_from_training_is_in_one_split_and_stays_there(tmp_path):
     assert Cut(data.pairs("train"), "train", 0.1, 0.2).split_of(" Hello") == "test"
 
 
+def test_what_is_held_out_is_found_again_without_reading_the_whole(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path / "cache"))
+    rows = [f"sentence {number}\tSatz {number}" for number in range(200)]
+    data = TsvConfig(train=(written(tmp_path / "x.tsv", "\n".join(rows)),), test_share=0.2)
+    first = data.read("test")
+    assert 20 < len(first) < 60
+    with monkeypatch.context() as patched:
+        patched.setattr(Cut, "__iter__", None)
+        assert data.read("test") == first
+    (kept,) = (tmp_path / "cache" / "held-out").iterdir()
+    for damage in ("[[1], [2]]", '[["a"], []]', '{"a": 1}', "[", '["a", "b"]'):
+        kept.write_text(damage, "utf-8")
+        assert data.read("test") == first
+    written(tmp_path / "x.tsv", "\n".join(rows[1:]))
+    assert data.read("test").source == [one for one in first.source if one != "sentence 0"]
+    assert len([*kept.parent.iterdir()]) == 2
+
+
 def test_a_split_that_is_given_is_not_cut_and_one_that_is_neither_is_refused(tmp_path):
     path = written(tmp_path / "x.tsv", "a\tA\n")
     with pytest.raises(SettingsError, match="but one is given"):

@@ -45,12 +45,15 @@ class BenchmarkDataSettings(Config):
         num_pairs: of made-up sentences.
         num_repeats: of which the median is told.
         output: file for the findings as JSON; one that is there is replaced.
+        text_dir: a folder in which the sentences are left, as `source` and `target`; null leaves
+            nothing.
         tokenizer: what is timed.
     """
 
     num_pairs: Count = 500_000
     num_repeats: Count = 3
     output: str = "runs/benchmark_data.json"
+    text_dir: str | None = None
     tokenizer: TokenizerConfig
     runtime: RuntimeConfig
 
@@ -82,6 +85,8 @@ def benchmark_data(settings: BenchmarkDataSettings) -> int:
     output = Path(settings.output)
     outputs.make_folder(output.parent)
     outputs.check_writable(output)
+    if settings.text_dir:
+        outputs.make_folder(Path(settings.text_dir))
     with TemporaryDirectory() as name:
         found = _measured(settings, Path(name))
     ratio = found.stored_per_second / found.bare_per_second
@@ -99,7 +104,7 @@ def benchmark_data(settings: BenchmarkDataSettings) -> int:
 
 
 def _measured(settings: BenchmarkDataSettings, folder: Path) -> DataSpeed:
-    paths = [folder / side for side in ("source", "target")]
+    paths = [Path(settings.text_dir or folder) / side for side in ("source", "target")]
     for seed, path in enumerate(paths):
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{one}\n" for one in sentences(settings.num_pairs, seed))

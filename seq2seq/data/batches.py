@@ -107,9 +107,7 @@ class EncodedPairs:
     @cached_property
     def lengths(self) -> Lengths:
         """Of each pair: source tokens, and target tokens with EOS."""
-        both = (self.source.lengths, self.target.lengths + 1)
-        lengths: Lengths = numpy.stack(both, axis=1).astype(numpy.int32)
-        return lengths
+        return numpy.stack((self.source.lengths, self.target.lengths + 1), axis=1)
 
     def num_tokens(self, indices: Ids) -> int:
         """Target tokens of some pairs, EOS counted."""

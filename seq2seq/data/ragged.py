@@ -9,6 +9,8 @@ import numpy
 from numpy.typing import NDArray
 
 Ids = Sequence[int] | NDArray[Any]
+STEP = 1 << 20
+"""How much of an array, which may be a large file, is worked on at a time."""
 
 
 class Ragged:
@@ -42,13 +44,16 @@ class Ragged:
         return (self[index] for index in range(len(self)))
 
     @property
-    def lengths(self) -> NDArray[numpy.int64]:
-        """(N,): of each sequence."""
-        return numpy.diff(self.ends, prepend=0)
+    def lengths(self) -> NDArray[Any]:
+        """(N,): of each sequence, in 16 bits where that is enough."""
+        found = numpy.empty(len(self), numpy.int32)
+        for at in range(0, len(self), STEP):
+            before = self.ends[at - 1] if at else 0
+            found[at : at + STEP] = numpy.diff(self.ends[at : at + STEP], prepend=before)
+        return found.astype(numpy.uint16) if found.max(initial=0) < (1 << 16) - 1 else found
 
     def share_of(self, wanted: int) -> float:
         """Of all ids, those that are one; counted some at a time, since files may be large."""
-        step = 1 << 20
-        places = range(0, len(self.values), step)
-        found = sum(int((self.values[at : at + step] == wanted).sum()) for at in places)
+        places = range(0, len(self.values), STEP)
+        found = sum(int((self.values[at : at + STEP] == wanted).sum()) for at in places)
         return found / max(1, len(self.values))

@@ -17,7 +17,6 @@ from seq2seq.config import TARGET, to_tree
 from seq2seq.data.text import ParallelText
 from seq2seq.errors import RunError
 from seq2seq.evaluation.comet import comet
-from seq2seq.evaluation.heatmap import draw_heatmap
 from seq2seq.evaluation.metrics import Score, all_scores
 from seq2seq.evaluation.translator import Translator
 from seq2seq.search.base import SearchConfig
@@ -219,6 +218,8 @@ def draw_attention(
     first: int = 1,
 ) -> int:
     """A picture of the attention of each hypothesis, numbered from `first`; returns how many."""
+    from seq2seq.evaluation.heatmap import draw_heatmap  # matplotlib takes half a second to load
+
     make_folder(folder)
     num_pictures = 0
     numbered = enumerate(zip(sources, hypotheses, strict=True), start=first)

@@ -225,8 +225,8 @@ def _about(
     if encoded.num_left_out:
         yield f"{encoded.num_left_out:,} training pairs are left out: a side has no text"
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    longest = [int(one.lengths.max()) for one in (encoded.source, encoded.target)]
-    yield f"vocabulary {sizes[0]:,} -> {sizes[1]:,}; longest {longest[0]} -> {longest[1]} tokens"
+    longest, with_end = encoded.lengths.max(axis=0).tolist()
+    yield f"vocabulary {sizes[0]:,} -> {sizes[1]:,}; longest {longest} -> {with_end - 1} tokens"
     held_out = EncodedPairs.encode(validation, tokenizers)
     shares = [one.share_of(UNK) for one in (held_out.source, held_out.target)]
     yield f"unknown tokens in validation {shares[0]:.2%} -> {shares[1]:.2%}"

@@ -244,9 +244,12 @@ def test_the_benchmark_of_data_prints_a_table_and_writes_the_same_as_json(
         "benchmark_data",
         BenchmarkDataSettings,
         *("num_pairs=2000", "num_repeats=1", f"output={tmp_path}/data.json"),
-        "tokenizer.vocabulary_size=200",
+        *(f"text_dir={tmp_path}/text", "tokenizer.vocabulary_size=200"),
     )
     assert benchmark_data(settings) == 0
+    for seed, side in enumerate(("source", "target")):
+        lines = (tmp_path / "text" / side).read_text("utf-8").splitlines()
+        assert lines == [*sentences(2000, seed)]
     found = json.loads((tmp_path / "data.json").read_text("utf-8"))
     assert found["num_pairs"] == 2000 and found["warm_seconds"] < 1
     out = capsys.readouterr().out

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.batching import token_budget
 from seq2seq.data.batching.base import epoch_generator
 from seq2seq.data.batching.token_budget import TokenBudgetConfig
 from seq2seq.data.multi30k import Multi30kConfig
@@ -23,7 +24,11 @@ def planned(batching, lengths, seed=1, epoch=0) -> list[list[int]]:
 
 @pytest.mark.parametrize("max_tokens", [1, 17, 64, 1000, 10**6])
 @pytest.mark.parametrize("max_sentences", [1, 3, 1000])
-def test_each_pair_comes_once_and_the_budget_is_kept(max_tokens, max_sentences):
+@pytest.mark.parametrize("sorted_at_once", [64, 1 << 20])
+def test_each_pair_comes_once_and_the_budget_is_kept(
+    max_tokens, max_sentences, sorted_at_once, monkeypatch
+):
+    monkeypatch.setattr(token_budget, "SORTED_AT_ONCE", sorted_at_once)
     batching = TokenBudgetConfig(max_tokens=max_tokens, max_sentences=max_sentences)
     plan = planned(batching, LENGTHS)
     assert sorted(index for batch in plan for index in batch) == list(range(len(LENGTHS)))

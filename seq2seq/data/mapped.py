@@ -1,4 +1,4 @@
-"""Encoded pairs as files that are mapped into memory."""
+"""Encoded pairs as files: where sequences end is mapped into memory, the rest is left there."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from seq2seq.data.batches import EncodedPairs
 from seq2seq.data.encoding import Chunk
+from seq2seq.data.on_disk import OnDisk
 from seq2seq.data.ragged import Ragged
 
 INDEX_FILE = "index.json"
@@ -86,7 +87,7 @@ def _side(folder: Path, side: str, code: str, num_ids: int, num_pairs: int) -> R
     if code not in (SMALL, LARGE):
         raise ValueError(f"{folder} has ids of a kind {code!r}")
     ends = _mapped(folder / f"{side}_ends", COUNTS, num_pairs)
-    ids = _mapped(folder / f"{side}_ids", code, num_ids)
+    ids = OnDisk(folder / f"{side}_ids", code, num_ids)
     if num_pairs and ends[-1] != num_ids:
         raise ValueError(f"{folder} has sequences that end at {ends[-1]}, not {num_ids}")
     return Ragged(ids, ends)

@@ -8,20 +8,22 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from seq2seq.data.on_disk import OnDisk
+
 Ids = Sequence[int] | NDArray[Any]
 STEP = 1 << 20
 """How much of an array, which may be a large file, is worked on at a time."""
 
 
 class Ragged:
-    """N sequences of ids, one behind another; the arrays may be files that are mapped into memory.
+    """N sequences of ids, one behind another, in memory or in files.
 
     Attributes:
         values: the ids of all of them.
         ends: (N,), where each ends in `values`.
     """
 
-    def __init__(self, values: NDArray[Any], ends: NDArray[numpy.int64]) -> None:
+    def __init__(self, values: NDArray[Any] | OnDisk, ends: NDArray[numpy.int64]) -> None:
         self.values = values
         self.ends = ends
 

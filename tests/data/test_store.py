@@ -128,7 +128,8 @@ def test_large_vocabularies_have_larger_numbers(cache, vocabulary):
     usual = vocabulary.tokenizers
     pair = TokenizerPair(Large(usual.source._model), usual.target)
     found = stored(PAIRS, replace(vocabulary, tokenizers=pair))
-    assert (found.source.values.itemsize, found.target.values.itemsize) == (4, 2)
+    sizes = [side.values.dtype.itemsize for side in (found.source, found.target)]
+    assert sizes == [4, 2]
     assert content(found) == content(EncodedPairs.encode(PAIRS.as_text(), pair))
 
 
@@ -141,6 +142,14 @@ def test_many_pairs_are_encoded_by_several_processes(cache, vocabulary, expected
     with pytest.raises(DataError, match="a process that tokenizes has died"):
         stored(PAIRS, replace(vocabulary, folder=cache / "gone"))
     assert len([*(cache / "encoded").iterdir()]) == 1
+
+
+def test_a_store_that_is_cut_short_meanwhile_is_one_line(cache, vocabulary):
+    found = stored(PAIRS, vocabulary)
+    damage(*(cache / "encoded").iterdir(), "cut")
+    assert found.target[0].tolist() == vocabulary.tokenizers.target.encode(PAIRS.given[0][1])
+    with pytest.raises(DataError, match=r"target_ids was cut short meanwhile\. Start again"):
+        content(found)
 
 
 def test_nothing_to_learn_from_is_refused_and_leaves_nothing(cache, vocabulary):

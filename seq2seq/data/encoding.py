@@ -23,6 +23,8 @@ CHUNK = 1 << 13
 """Pairs that are encoded at a time."""
 MANY = 1 << 17
 """Pairs from which on it pays to start other processes."""
+MOST_PROCESSES = 8
+"""That one which reads can keep busy; each has loaded torch."""
 
 
 class Flat(NamedTuple):
@@ -57,11 +59,12 @@ def encode(pairs: Pairs, vocabulary: Vocabulary, num_processes: int) -> Iterator
     Args:
         pairs: to encode.
         vocabulary: whose folder is read until the last pair is out.
-        num_processes: that tokenize where there are `MANY` pairs.
+        num_processes: that tokenize where there are `MANY` pairs; `MOST_PROCESSES` are enough.
 
     Raises:
         DataError: the pairs cannot be read, or a process died.
     """
+    num_processes = min(num_processes, MOST_PROCESSES)
     rest = _texts(pairs)
     first = list(islice(rest, MANY // CHUNK)) if num_processes > 1 else []
     if num_processes == 1 or len(first) < MANY // CHUNK:

@@ -25,7 +25,7 @@ class OnDisk:
         Raises OSError, or ValueError where there are not so many.
         """
         self.path, self.dtype, self._count = path, numpy.dtype(code), count
-        self._file = path.open("rb", buffering=0)  # moved or removed, it stays readable
+        self._file = path.open("rb")  # moved or removed, it stays readable
         weakref.finalize(self, self._file.close)
         if (size := path.stat().st_size) != count * self.dtype.itemsize:
             raise ValueError(f"{path} has {size} bytes, which are not {count} numbers")
@@ -38,9 +38,7 @@ class OnDisk:
         start, stop, _ = place.indices(self._count)
         size = self.dtype.itemsize
         self._file.seek(start * size)
-        wanted, found = max(0, stop - start) * size, b""
-        while len(found) < wanted:
-            if not (some := self._file.read(wanted - len(found))):
-                raise DataError(f"{self.path} was cut short meanwhile. Start again.")
-            found = found + some if found else some
+        wanted = max(0, stop - start) * size
+        if len(found := self._file.read(wanted)) < wanted:
+            raise DataError(f"{self.path} was cut short meanwhile. Start again.")
         return numpy.frombuffer(found, self.dtype)

@@ -14,8 +14,11 @@ from seq2seq.data.batches import Batch
 from seq2seq.models.seq2seq import Seq2Seq
 from seq2seq.objectives.base import Loss, ObjectiveConfig
 
-ROWS_AT_ONCE = 512
-"""Of logits: few enough to stay in a CPU's cache, many enough for fast products."""
+ROWS_AT_ONCE = 1024
+"""Of logits that are held: many enough for fast products."""
+
+ROWS_IN_CACHE = 32
+"""Of those, which are passed over several times: few enough for a CPU core's cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,9 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     """The sum over rows, its unsmoothed part, and without a gradient how many rows are right.
 
     The gradient at logits is softmax - target, and needs nothing that comes later. So it is formed
-    at once, where the logits were, and of a few rows at a time: (N, V) is never held as a whole.
+    at once, where the logits were, and of some rows at a time: (N, V) is never held as a whole.
+    What label smoothing spreads evenly over the vocabulary does not pass over the logits at all: a
+    row's mean logit is its hidden vector times the mean weight, and so are the gradients of it.
 
     In fp16 that is before the loss is scaled: words that a row gives less than about 3e-8 get no
     gradient from it.
@@ -76,33 +81,50 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         smoothing: float,
         learns: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:
+        nll, log_sums = weight.new_zeros(()), weight.new_zeros(())
         correct = targets.new_zeros(())
-        total, nll = weight.new_zeros(()), weight.new_zeros(())
         # Under autocast products are of another type; what is made of them here is not.
         dtype = torch.mm(hidden[:1], weight[:1].t()).dtype
-        hidden, factor, added = hidden.to(dtype), weight.to(dtype), bias.to(dtype)
-        gradients = [torch.zeros_like(one) for one in (hidden, weight, bias)] if learns else []
+        hidden, factor = hidden.to(dtype), weight.to(dtype)
+        gradients = [torch.zeros_like(one if learns else one[:0]) for one in (hidden, weight, bias)]
+        d_hidden, d_weight, d_bias = gradients
+        held = factor.new_empty(min(ROWS_AT_ONCE, len(hidden)), len(factor))
+        size = ROWS_IN_CACHE if bias.device.type == "cpu" else ROWS_AT_ONCE
+        passed = bias.new_empty(min(size, len(hidden)), len(factor))
         for start in range(0, len(hidden), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            some, right = hidden[rows], targets[rows, None]
-            logits = torch.addmm(added, some, factor.t()).to(weight.dtype)
-            log_sum = logits.logsumexp(dim=1)
-            some_nll = (log_sum - logits.gather(1, right)[:, 0]).sum()
-            nll += some_nll
-            total += (1 - smoothing) * some_nll + smoothing * (log_sum - logits.mean(dim=1)).sum()
-            if not gradients:
-                correct += (logits.argmax(dim=1) == targets[rows]).sum()
-            else:
-                d_hidden, d_weight, d_bias = gradients
-                gradient = logits.sub_(log_sum[:, None]).exp_().sub_(smoothing / logits.shape[1])
-                gradient.scatter_add_(1, right, torch.full_like(log_sum[:, None], smoothing - 1))
+            some = hidden[rows]
+            block = torch.mm(some, factor.t(), out=held[: len(some)])
+            for part, ids in zip(block.split(size), targets[rows].split(size), strict=True):
+                right = ids[:, None]
+                logits = part.to(weight.dtype).add_(bias)
+                scores = torch.log_softmax(logits, dim=1, out=passed[: len(part)])
+                right_score = scores.gather(1, right).sum()
+                nll -= right_score
+                log_sums += logits.gather(1, right).sum() - right_score
+                if not learns:
+                    correct += (scores.argmax(dim=1) == ids).sum()
+                    continue
+                gradient = torch.exp(scores, out=logits)
+                gradient.scatter_add_(1, right, gradient.new_full((len(ids), 1), smoothing - 1))
                 d_bias += gradient.sum(dim=0)
-                gradient = gradient.to(dtype)
-                torch.mm(gradient, factor, out=d_hidden[rows])
+                if gradient is not part:
+                    part.copy_(gradient)
+            if learns:
+                torch.mm(block, factor, out=d_hidden[rows])
                 if dtype == weight.dtype:
-                    d_weight.addmm_(gradient.t(), some)
+                    d_weight.addmm_(block.t(), some)
                 else:
-                    d_weight += gradient.t() @ some
+                    d_weight += block.t() @ some
+        count, mean_weight = len(hidden), weight.mean(dim=0)
+        sum_hidden = hidden.sum(dim=0, dtype=weight.dtype)
+        mean_logits = sum_hidden @ mean_weight + count * bias.mean()
+        total = (1 - smoothing) * nll + smoothing * (log_sums - mean_logits)
+        if learns:
+            share = smoothing / len(weight)
+            d_hidden -= smoothing * mean_weight
+            d_weight -= share * sum_hidden
+            d_bias -= share * count
         ctx.save_for_backward(*gradients)
         ctx.mark_non_differentiable(nll, correct)
         return total, nll, correct

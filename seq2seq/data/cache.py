@@ -16,6 +16,8 @@ PART = ".part"
 """Ends the name of what is being made."""
 SECONDS_KEPT = 24 * 3600
 """How long nothing must have been written into what a kill left before it is cleared away."""
+DAYS_UNUSED = 60
+"""How long nobody must have asked for what was made before it is cleared away."""
 
 
 def cache_folder() -> Path:
@@ -25,6 +27,27 @@ def cache_folder() -> Path:
     if chosen := os.environ.get("SEQ2SEQ_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seq2seq"
+
+
+def place_of(kind: str, name: str) -> Path:
+    """Where something is kept that can be made again, be it there or not.
+
+    That counts as using it. What else there is of its kind and was not used for `DAYS_UNUSED` days
+    is cleared away: so the cache does not grow for ever. (A process that reads it goes on: open
+    files stay readable.)
+    """
+    path = cache_folder() / kind / name
+    with suppress(OSError):
+        os.utime(path)
+    with suppress(OSError):
+        for one in path.parent.iterdir():
+            if time.time() - one.stat().st_mtime <= DAYS_UNUSED * 24 * 3600:
+                continue
+            if one.is_dir():
+                shutil.rmtree(one, ignore_errors=True)
+            else:
+                one.unlink()
+    return path
 
 
 def aside(folder: Path) -> Path:

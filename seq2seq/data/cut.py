@@ -12,7 +12,7 @@ from typing import Annotated
 
 from seq2seq.config import Between
 from seq2seq.data.base import DataConfig, Pair, Pairs, Split, digest_of
-from seq2seq.data.cache import cache_folder, put_text
+from seq2seq.data.cache import place_of, put_text
 from seq2seq.data.text import ParallelText, folded
 from seq2seq.errors import DataError, SettingsError
 
@@ -97,7 +97,7 @@ class Cut(Pairs):
         if self.split == "train":
             return super().as_text()
         stamp = self.stamp()
-        path = cache_folder() / "held-out" / f"{digest_of(FORMAT, self.digest())}.json"
+        path = place_of("held-out", f"{digest_of(FORMAT, self.digest())}.json")
         with suppress(OSError, ValueError):
             kept = json.loads(path.read_text(encoding="utf-8"))
             if is_parallel(kept):

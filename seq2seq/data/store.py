@@ -17,7 +17,7 @@ from tqdm import tqdm
 from seq2seq.data.base import Pairs, digest_of
 from seq2seq.data.batches import EncodedPairs, PairsOf
 from seq2seq.data.batching.base import epoch_seed
-from seq2seq.data.cache import aside, cache_folder, put
+from seq2seq.data.cache import aside, cache_folder, place_of, put
 from seq2seq.data.encoding import CHUNK, Chunk, encode, flat
 from seq2seq.data.mapped import read_pairs, write_pairs
 from seq2seq.data.vocabulary import Vocabulary
@@ -35,7 +35,7 @@ def stored(pairs: Pairs, vocabulary: Vocabulary) -> EncodedPairs:
             there is no room.
     """
     stamp = pairs.stamp()
-    folder = cache_folder() / "encoded" / digest_of(FORMAT, pairs.digest(), vocabulary.digest())
+    folder = place_of("encoded", digest_of(FORMAT, pairs.digest(), vocabulary.digest()))
     if found := read_pairs(folder):
         return found
     chunks = _shown(encode(pairs, vocabulary, torch.get_num_threads()))

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from seq2seq.data.base import Pair, Pairs, digest_of
-from seq2seq.data.cache import aside, cache_folder, put
+from seq2seq.data.cache import aside, place_of, put
 from seq2seq.errors import CheckpointError, DataError
 from seq2seq.tokenizers.base import TokenizerConfig, TokenizerPair
 
@@ -24,7 +24,7 @@ def make_vocabulary(config: TokenizerConfig, pairs: Pairs, folder: Path) -> None
     """
     stamp = pairs.stamp()
     key = digest_of(FORMAT, pairs.digest(), config, config.versions())
-    kept = cache_folder() / "vocabularies" / key
+    kept = place_of("vocabularies", key)
     is_damaged = False
     if kept.is_dir():
         with suppress(CheckpointError, OSError):

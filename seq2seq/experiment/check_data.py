@@ -13,7 +13,7 @@ from typing import Any
 
 from seq2seq.data.base import Pairs, Split, digest_of
 from seq2seq.data.batches import EncodedPairs
-from seq2seq.data.cache import cache_folder, put_text
+from seq2seq.data.cache import place_of, put_text
 from seq2seq.data.preflight import RANKS, Finding, SplitReport, look_at
 from seq2seq.data.store import stored
 from seq2seq.data.vocabulary import Vocabulary, make_vocabulary
@@ -67,7 +67,7 @@ def remarks_before_training(splits: Mapping[Split, Pairs]) -> list[str]:
     """
     about = {split: (pairs.origin, pairs.digest()) for split, pairs in splits.items()}
     key = digest_of(FORMAT, about)  # remarks name files
-    path = cache_folder() / "reports" / f"{key}.json"
+    path = place_of("reports", f"{key}.json")
     with suppress(OSError, ValueError):
         kept = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(kept, list) and all(isinstance(one, str) for one in kept):

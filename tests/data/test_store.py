@@ -18,6 +18,7 @@ from seq2seq.data import cache as cache_module
 from seq2seq.data import encoding, store
 from seq2seq.data.aligned import AlignedFiles
 from seq2seq.data.batches import EncodedPairs
+from seq2seq.data.cache import place_of, put_text
 from seq2seq.data.mapped import read_pairs
 from seq2seq.data.store import longest_of, pairs_by_epoch, sampled, stored
 from seq2seq.data.vocabulary import Vocabulary, make_vocabulary, sample_of
@@ -213,6 +214,19 @@ def test_a_kill_in_the_middle_and_two_at_once_leave_what_is_right(
         os.utime(one, (old, old))
     stored(PAIRS, another)
     assert not part.exists()
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_what_nobody_asked_for_in_a_long_time_is_cleared_away(cache, is_folder):
+    old = time.time() - cache_module.DAYS_UNUSED * 24 * 3600 - 1
+    for kind, name in [("encoded", "unused"), ("encoded", "used"), ("multi30k", "train.en.gz")]:
+        path = cache / kind / name
+        path.mkdir(parents=True) if is_folder else put_text(path, "text")
+        os.utime(path, (old, old))
+    assert place_of("encoded", "used") == cache / "encoded" / "used"
+    assert place_of("encoded", "new") == cache / "encoded" / "new"
+    left = [one.relative_to(cache).as_posix() for one in cache.glob("*/*")]
+    assert sorted(left) == ["encoded/used", "multi30k/train.en.gz"]
 
 
 def test_a_full_disk_is_one_line_with_the_way_out(cache, vocabulary, monkeypatch):

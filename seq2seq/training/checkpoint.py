@@ -216,6 +216,8 @@ def save_checkpoint(
             save_file(optimizer_state.pack(optimizer), str(part / OPTIMIZER_FILE))
         about = {"format": FORMAT, "state": state.as_dict()}
         atomic.write_text(part / ABOUT_FILE, json.dumps(about, indent=2))
+        for one in part.glob("*.safetensors"):  # that library has them read by their owner alone
+            shutil.copymode(part / ABOUT_FILE, one)
         atomic.seal(part)
         atomic.sync(part)
         atomic.replace(folder, part)

@@ -107,6 +107,17 @@ def names_in(folder: Path) -> set[str]:
     return {one.name for one in folder.iterdir()}
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_files_are_read_by_whoever_the_user_lets_read_new_files(run):
+    before = os.umask(0o027)
+    try:
+        run.save()
+    finally:
+        os.umask(before)
+    files = [one for one in run.folder.rglob("*") if one.is_file()]
+    assert {one.stat().st_mode & 0o777 for one in files} == {0o640}
+
+
 @pytest.mark.parametrize("tie", ["none", "target_output", "all"])
 def test_what_is_read_back_is_equal_to_the_bit_and_goes_on_alike(tmp_path, tokenizers, tie):
     run = Run(tmp_path / "last", tokenizers, tie)

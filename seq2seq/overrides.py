@@ -146,8 +146,21 @@ def _check_option(override: Override, options: Iterable[str]) -> None:
 def _check_key(
     override: Override, known: Mapping[str, Any], groups: Mapping[str, Sequence[str]]
 ) -> None:
-    """Raises SettingsError where a key is not in the composed tree."""
-    key, node, above = override.key_or_group, known, ""
+    """Raises SettingsError where a key, or one in a value `{...}`, is not in the composed tree."""
+    key, value = override.key_or_group, override.value()
+    _check_path(key, known, groups)
+    _check_sign(override)
+    if isinstance(value, dict):
+        for path in _paths(value, f"{key}."):
+            _check_path(path, known, groups)
+    elif (group := key.replace(".", "/")) in groups:
+        options = ", ".join(groups[group])
+        raise SettingsError(key, f"is a group. Choose with {group}=, from: {options}.")
+
+
+def _check_path(key: str, known: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> None:
+    """Raises SettingsError where a dotted key is not in the composed tree."""
+    node, above = known, ""
     for part in key.split("."):
         if part not in node:
             names = [name for name in node if name != TARGET]
@@ -155,11 +168,6 @@ def _check_key(
             raise SettingsError(key, f"is not a setting. {hint}")
         node = node[part] if isinstance(node[part], dict) else {}
         above = f"{above}.{part}" if above else part
-    _check_sign(override)
-    group = key.replace(".", "/")
-    if group in groups and not isinstance(override.value(), dict):
-        options = ", ".join(groups[group])
-        raise SettingsError(key, f"is a group. Choose with {group}=, from: {options}.")
 
 
 def _check_sign(override: Override) -> None:

@@ -150,6 +150,16 @@ def test_a_wrong_choice_is_answered_with_the_right_ones(cli, tmp_path, override,
     ("override", "key", "problem"),
     [
         ("search.qq=3", "search.qq", f"is not a setting. Valid names are: {SEARCH_KEYS}."),
+        (
+            "training.keeping={num_bst: 1}",
+            "training.keeping.num_bst",
+            "is not a setting. Did you mean `training.keeping.num_best`?",
+        ),
+        (
+            "model.encoder={hidden_dim: {a: 1}}",
+            "model.encoder.hidden_dim.a",
+            "is not a setting. Did you mean `model.encoder.hidden_dim`?",
+        ),
         ("training.max_epochs=x", "training.max_epochs", "must be a whole number, but is 'x'."),
         ("training.max_epochs=true", "training.max_epochs", "must be a whole number, but is true."),
         ("training.max_epochs={1", "training.max_epochs", "must be a whole number, but is '{1'."),

@@ -14,26 +14,36 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #ddd; }
 th:first-child, td:first-child { text-align: left; }
-.bar { display: inline-block; height: .8rem; vertical-align: middle; }
-.up { background: #2a7d46; } .down { background: #b3432b; }
+.gain { display: inline-block; position: relative; width: 12rem; height: .8rem;
+        background: linear-gradient(#aaa, #aaa) center / 1px 100% no-repeat; }
+.gain span { position: absolute; height: 100%; }
+.up { background: #2a7d46; left: 50%; } .down { background: #b3432b; right: 50%; }
 article { border-left: 4px solid #bbb; padding: .2rem 1rem; margin: 1.2rem 0; }
 article.better { border-color: #2a7d46; } article.worse { border-color: #b3432b; }
-dl { display: grid; grid-template-columns: 7rem 1fr; margin: .3rem 0; } dt { color: #666; }
-dd { margin: 0; } mark { background: #ffe9a8; color: inherit; } footer { color: #666; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; margin: .3rem 0; }
+dt { color: #666; } dd { margin: 0; overflow-wrap: anywhere; }
+mark { background: #ffe9a8; color: inherit; } footer { color: #666; }
 code { font-size: .85rem; overflow-wrap: anywhere; }
 """
+
+
+NAMES = ("one", "other")
+"""What the systems are called below their full names, as in the command that compares them."""
+WIDEST = 10
+"""Points of BLEU that fill half of the place for a gain."""
 
 
 def page(found: Comparison) -> str:
     """The whole page."""
     one, other = map(escape, found.names)
     parts = [
-        f"<h1>{one} and {other}</h1>",
+        "<h1>Two systems on the same sentences</h1>",
+        f"<dl><dt>{NAMES[0]}</dt><dd>{one}</dd><dt>{NAMES[1]}</dt><dd>{other}</dd></dl>",
         f"<p>{found.num_sentences:,} sentences, {found.num_equal:,} of them translated alike.</p>",
         _scores(found),
-        *(_groups(kind, groups, found.names) for kind, groups in found.groups.items()),
+        *(_groups(kind, groups) for kind, groups in found.groups.items()),
         f"<h2>The {len(found.changed)} sentences that changed most</h2>",
-        *(_changed(one, found.names) for one in found.changed),
+        *(_changed(one) for one in found.changed),
         "<footer>",
         *(f"<p><code>{escape(one.signature)}</code></p>" for one in found.scores[0]),
         "</footer>",
@@ -56,29 +66,30 @@ def _scores(found: Comparison) -> str:
         )
         for first, second in zip(*found.scores, strict=True)
     ]
-    head = ("", *found.names, "difference", "p, paired bootstrap", "p, randomisation")
+    head = ("", *NAMES, "difference", "p, paired bootstrap", "p, randomisation")
     return f"<h2>Scores</h2>{_table(head, rows)}"
 
 
-def _groups(kind: str, groups: Iterable[Group], names: tuple[str, str]) -> str:
+def _groups(kind: str, groups: Iterable[Group]) -> str:
     rows = []
     for one in groups:
         gain = one.other - one.one
         side = "up" if gain > 0 else "down"
-        bar = f'<span class="bar {side}" style="width:{min(abs(gain), 20) * 6:.0f}px"></span>'
+        share = min(abs(gain) / WIDEST, 1) / 2
+        bar = f'<span class="gain"><span class="{side}" style="width:{share:.1%}"></span></span>'
         cells = [one.name, f"{one.num_sentences:,}", f"{one.one:.2f}", f"{one.other:.2f}"]
         rows.append((*cells, f"{gain:+.2f}", bar))
-    head = (kind, "sentences", *names, "difference", "")
+    head = (kind, "sentences", *NAMES, "difference", "")
     return f"<h2>BLEU by {escape(kind)}</h2>{_table(head, rows, raw_last=True)}"
 
 
-def _changed(one: Changed, names: tuple[str, str]) -> str:
+def _changed(one: Changed) -> str:
     first, second = _marked(one.one.split(), one.other.split())
     terms = [
         ("source", escape(one.source)),
         ("reference", escape(one.reference)),
-        (escape(names[0]), first),
-        (escape(names[1]), second),
+        (NAMES[0], first),
+        (NAMES[1], second),
     ]
     told = "".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in terms)
     side = "better" if one.gain > 0 else "worse"

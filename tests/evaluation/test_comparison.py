@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from seq2seq.data.text import ParallelText
-from seq2seq.evaluation.comparison import compare, nearness, rarity
+from seq2seq.evaluation.comparison import Group, compare, nearness, rarity
 from seq2seq.evaluation.comparison_page import page
 from seq2seq.evaluation.metrics import all_scores, bleu, chrf_of_one, p_values
 
@@ -108,3 +110,18 @@ def test_the_page_is_whole_and_shows_text_as_text(found):
     assert "http" not in text.replace("http-equiv", "") and "src=" not in text
     assert "<mark>brett</mark>" in text and "<mark>bett</mark>" in text
     assert text.count("<article") == 5
+
+
+def test_systems_are_named_in_full_once(found):
+    text = page(replace(found, names=("runs/<a>/best", "runs/b/best")))
+    title, body = text.split("</title>")
+    assert "<dt>one</dt><dd>runs/&lt;a&gt;/best</dd><dt>other</dt><dd>runs/b/best</dd>" in body
+    assert body.count("runs/b/best") == 1 and "runs/b/best" in title
+    assert body.count("<dt>one</dt>") == 1 + len(found.changed)
+
+
+def test_gains_go_right_and_losses_left_of_the_middle(found):
+    groups = {"length": [Group("short", 3, 30.0, 35.0), Group("long", 2, 30.0, 5.0)]}
+    text = page(replace(found, groups=groups))
+    gain, loss = re.findall(r'<span class="(\w+)" style="width:([\d.]+%)">', text)
+    assert gain == ("up", "25.0%") and loss == ("down", "50.0%")
